@@ -1,4 +1,4 @@
-"""Writes `docs/commands.md`: what every command says of itself, and the keys of the configuration.
+"""Writes `docs/commands.md`, what every command says of itself, and `docs/configuration.md`, the keys.
 
     python docs/generate.py
 
@@ -24,12 +24,13 @@ import typer
 from perfcore.cli import main
 from perfcore.cli.extensions import with_plugin_verbs
 from perfcore.config.layers import KEYS
-from perfcore.hookspecs import COMMAND
+from perfcore.config.settings import Option, options_of
+from perfcore.hookspecs import COMMAND, KINDS
 from perfcore.plugins import Plugins
+from perfcore.plugins.drivers import settings_of
 from perfcore.plugins.installed import announced, normalized
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE / "commands.md"
 OF_PLUGINS = {
     "aggregate": "aggregate",
     "collect": "collector",
@@ -46,25 +47,45 @@ Results go to standard output, everything else to standard error. `--json` print
 [Concepts](concepts.md) explains the names of profiles and the exit codes.
 """
 KEYS_HEAD = """\
-## Keys of the configuration
+# Keys of the configuration
+
+<!-- Written by docs/generate.py from the keys of perfcore and the options of its plugins: change it there. -->
 
 `perf config set KEY VALUE` sets a key for this repository, with `--project` in the versioned `.perfcore.yml`, with
 `--user` for all repositories. In files of a repository, keys that make something run take effect only after
-`perf config trust`. Options of plugins are keys, too: `collector.time.timeout`.
+`perf config trust` ([layers and trust](concepts.md#configuration-and-trust)).
 
 | key | holds | default | | runs something |
 |---|---|---|---|---|
 """
+OPTIONS_HEAD = """\
+
+## Options of plugins
+
+Each option of a plugin is the key `<kind>.<name>.<option>`: `perf config set collector.time.timeout 60s`. On the
+command line it is the option of the same name, in a [job matrix](matrix.md) a key beside the plugin's name. Options
+that are *identity* are part of what makes two profiles comparable.
+"""
+KIND_HEAD = """\
+
+### {kind}
+
+| key | holds | default | |
+|---|---|---|---|
+"""
+_HOLDS = {bool: "flag", int: "number", float: "number", str: "text"}
 
 
-def page() -> str:
-    """The whole page."""
-    sections = [_section(words) for words in _commands()]
-    return "\n".join([HEAD, _contents(), *sections, KEYS_HEAD + _keys()])
-
-
-def _contents() -> str:
+def pages() -> dict[str, str]:
+    """The pages that are generated, by the names of their files."""
     plugins = Plugins(disabled=_not_standard())
+    sections = [_section(words) for words in commands(plugins)]
+    made = "\n".join([HEAD, contents(plugins), *sections])
+    return {"commands.md": made, "configuration.md": configuration(plugins)}
+
+
+def contents(plugins: Plugins) -> str:
+    """The commands by chapter."""
     verbs = with_plugin_verbs(plugins, _verbs_of_plugins(plugins))
     lines = ["| | |", "|---|---|"]
     for chapter in dict.fromkeys(verb.chapter for verb in verbs.values()):
@@ -73,10 +94,9 @@ def _contents() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _commands() -> Iterator[tuple[str, ...]]:
+def commands(plugins: Plugins) -> Iterator[tuple[str, ...]]:
     """The words of every command, those of plugins below the verb that takes them."""
     yield ()
-    plugins = Plugins(disabled=_not_standard())
     for name, verb in with_plugin_verbs(plugins, _verbs_of_plugins(plugins)).items():
         yield (name,)
         if verb.module:
@@ -100,10 +120,11 @@ def _verbs_of_plugins(plugins: Plugins) -> list[str]:
 
 def _section(words: Sequence[str]) -> str:
     title = " ".join(("perf", *words))
-    return f"{'###' if len(words) > 1 else '##'} {title}\n\n```text\n{_help(words)}```\n"
+    return f"{'###' if len(words) > 1 else '##'} {title}\n\n```text\n{help_of(words)}```\n"
 
 
-def _help(words: Sequence[str]) -> str:
+def help_of(words: Sequence[str]) -> str:
+    """What a command prints as its help."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         code = main([*words, "--help"])
@@ -118,6 +139,35 @@ def _keys() -> str:
         default = "" if key.default in (None, [], {}) else f"`{key.default}`"
         rows.append(f"| `{name}` | {key.kind} | {default} | {key.help} | {'yes' if key.runs else ''} |\n")
     return "".join(rows)
+
+
+def configuration(plugins: Plugins) -> str:
+    """The page of all keys: those of perfcore, and the options of plugins by kind."""
+    page = KEYS_HEAD + _keys() + OPTIONS_HEAD
+    for kind in sorted(KINDS):
+        rows = [
+            _option(f"{kind}.{name}", option)
+            for name in plugins.names(kind)
+            for option in _options(plugins, kind, name)
+        ]
+        if rows:
+            page += KIND_HEAD.format(kind=kind) + "".join(rows)
+    return page
+
+
+def _options(plugins: Plugins, kind: str, name: str) -> Sequence[Option]:
+    settings = settings_of(plugins.load(kind, name)[1])
+    return options_of(settings) if settings else ()
+
+
+def _option(driver: str, option: Option) -> str:
+    info, empty = option.info, option.default in (None, (), "", False)
+    holds = "one of " + ", ".join(info.choices) if info.choices else _HOLDS.get(option.type, "path")
+    holds = "seconds" if info.unit == "s" else f"{holds}s" if option.many else holds
+    default = "" if empty or option.required else f"`{option.default}`"
+    said = [info.help, f"In {info.unit}." if info.unit not in ("", "s") else "", "*Identity.*" if info.identity else ""]
+    text = " ".join(filter(None, said)).replace("|", "\\|")
+    return f"| `{driver}.{option.name}` | {holds} | {default} | {text} |\n"
 
 
 def _standard() -> set[str]:
@@ -137,11 +187,12 @@ def _not_standard() -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _elsewhere() -> Iterator[None]:
-    """An empty folder, an environment without anybody's configuration, and a terminal of 80 columns."""
+def elsewhere(disabled: Sequence[str]) -> Iterator[None]:
+    """An empty folder, an environment without anybody's configuration, and a terminal of 80 columns; `disabled` are
+    distributions whose plugins are left out."""
     for name in [name for name in os.environ if name.startswith(("PERF_", "XDG_"))]:
         del os.environ[name]
-    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "PERF_DISABLED_PLUGINS": ",".join(_not_standard())}
+    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "PERF_DISABLED_PLUGINS": ",".join(disabled)}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
         before = Path.cwd()
@@ -153,9 +204,10 @@ def _elsewhere() -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    with _elsewhere():
-        made = page()
-    if "--print" in sys.argv[1:]:
-        sys.stdout.write(made)
-    else:
-        PAGE.write_text(made, encoding="utf-8")
+    with elsewhere(_not_standard()):
+        made = pages()
+    for name, text in made.items():
+        if "--print" in sys.argv[1:]:
+            sys.stdout.write(text)
+        else:
+            (HERE / name).write_text(text, encoding="utf-8")

@@ -253,7 +253,7 @@ def test_the_reader_opens_what_version_1_wrote(reader: ModuleType) -> None:
     golden = Path(__file__).with_name("golden") / "v1" / "perf"
     read = {entry["name"]: reader.read_profile(golden, entry["profile"]) for _, entry in reader.entries(golden)}
     stacked = {"stacked 1.perf", "stacked 2.perf"}
-    assert set(read) == {"timed.perf", "long.perf", "everything.perf", "old.perf"} | stacked
+    assert set(read) == {"timed.perf", "long.perf", "everything.perf", "old.perf", "related.perf"} | stacked
     for name in stacked:
         tables = read[name]["tables"]
         calls = zip(tables["resources"]["amount"], tables["resources"]["stack"], strict=True)
@@ -262,6 +262,10 @@ def test_the_reader_opens_what_version_1_wrote(reader: ModuleType) -> None:
         }
         assert {call for call, frame in innermost.items() if f"leaf {call}\n" in frame} == set(innermost) != set()
     assert read["long.perf"]["tables"]["resources"]["s"][-6:] == [None, "f1", "f2", "f3", "f4", None]
+    related = read["related.perf"]["tables"]["resources"]  # in chunks of format 3
+    assert related["decimals"][:3] == [None, -0.049, -0.048]
+    assert related["follows its row"][14:18] == [None, 14, 1, 16]
+    assert related["climbs"][899:902] == [10**6 + 5 * 899 + 3, 0, 10**6 + 5 * 901 + 1]
     assert read["everything.perf"]["tables"]["resources"]["u"] == [2**64 - 1, 2**63, 0, None]
 
 

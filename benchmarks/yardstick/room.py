@@ -112,6 +112,11 @@ class Room:
 
         return self._repository(f"{rows} calls", 1, fill)
 
+    def store(self, versions: int) -> Path:
+        """The folder `.perf` of a history, without what can be derived again."""
+        shutil.rmtree(self.history(versions) / "work/.perf/cache", ignore_errors=True)
+        return self.history(versions) / "work/.perf"
+
     def rows(self, rows: int) -> Path:
         """One pending profile of perfcore with so many rows of a table."""
 

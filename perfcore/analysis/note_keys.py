@@ -3,6 +3,8 @@ modules that read them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.store import Store
@@ -23,6 +25,6 @@ def of_bucket(name: str) -> str:
     return f"checks of {name}"
 
 
-def have_results(store: Store, names: tuple[str, ...] = BUCKETS) -> bool:
+def have_results(store: Store, names: Iterable[str]) -> bool:
     """Whether a check left a result on any version of these buckets."""
     return any(notes.exist(store, of_bucket(name)) for name in names)

@@ -109,6 +109,6 @@ def end(change: Change) -> str:
 def machine(change: Change) -> str:
     """The effect of a change of the machine on the values."""
     if change.moved is not None:
-        return "moved together: not the code"
+        return f"moved together: {'the machine or the code' if change.reason else 'not the code'}"
     names = [printable(name[:_ENVIRONMENT]) or "unknown" for name in change.environments]
     return f"another environment ({' → '.join(names)}): not compared" if names else ""

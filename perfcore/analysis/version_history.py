@@ -82,10 +82,6 @@ class MeasuredCommand:
     def config_id(self) -> str:
         return self.line.config_id
 
-    @property
-    def profile_ids(self) -> tuple[str, ...]:
-        return self.line.versions[0].profiles
-
     @functools.cached_property
     def before(self) -> Pairing | Unpaired:
         """The version against the nearest ancestor that was measured with the command."""

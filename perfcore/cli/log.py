@@ -18,8 +18,7 @@ from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.text import align, plural, printable, printable_json
 
 if TYPE_CHECKING:
-    from perfcore.cli.log_page import Unmarked
-    from perfcore.cli.marks import Marks
+    from perfcore.cli.log_page import LateMarks
     from perfcore.model import Entry, MinorVersion
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -69,14 +68,14 @@ def log(
     filtered = start or (since, until, tags) != (None, None, None)
     newest = None if last is None or filtered or measured or changes else last
     rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(first_version, newest)
-    marks = log_page.marks_of(console)
+    marks = log_page.LateMarks(console)
     if filtered:
         from perfcore.repository.version_filter import VersionFilter
 
         accept = VersionFilter(start=start, since=since, until=until, tags=tags).accepts(console.repository)
         rows = (row for row in rows if accept(row[0]))
     if measured or changes:
-        rows = (row for row in rows if row[1] and (not changes or marks.headlines(row[0].id)))
+        rows = (row for row in rows if row[1] and (not changes or marks.of(row[0].id).headlines(row[0].id)))
     rows = itertools.islice(rows, 0, last, step)
     if count_only:
         _print_count(console, rows, as_json)
@@ -89,8 +88,8 @@ def log(
         console.write_all(form(marks, version, entries) for version, entries in itertools.chain((first,), rows))
 
 
-def _short(console: Console, marks: Marks | Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
-    mark = marks.short(version.id) if entries else ""
+def _short(console: Console, marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+    mark = marks.of(version.id).short(version.id) if entries else ""
     subject = printable(version.subject) + (f"  {mark}" if mark else "")
     return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {subject}\n"
 
@@ -148,7 +147,7 @@ def _counted(kinds: tuple[str, ...]) -> str:
     return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
 
 
-def _as_json_line(marks: Marks | Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _as_json_line(marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     import json
 
     row: dict[str, Any] = {
@@ -160,6 +159,6 @@ def _as_json_line(marks: Marks | Unmarked, version: MinorVersion, entries: tuple
         "date": version.date,
         "subject": version.subject,
         "profiles": [listing.entry_json(i, entry) for i, entry in enumerate(entries)],
-        "changes": marks.as_json(version.id) if entries else [],
+        "changes": marks.of(version.id).as_json(version.id) if entries else [],
     }
     return printable_json(json.dumps(row, ensure_ascii=False)) + "\n"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def show(console: Console) -> None:
     """The versions back from the head with their profiles."""
     repository = console.repository
-    start, marks = repository.version(), marks_of(console)
+    start, marks = repository.version(), LateMarks(console)
     console.write_all(long_form(console, marks, *row) for row in repository.walk(start))
 
 
@@ -38,26 +38,44 @@ class Unmarked:
         return []
 
 
-def marks_of(console: Console) -> Marks | Unmarked:
-    if not note_keys.have_results(console.repository.store):
-        return Unmarked()
-    from perfcore.cli.marks import Marks
+class LateMarks:
+    """The marks of versions. What reads them is imported at the first version where a check may have left something."""
 
-    return Marks(console)
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._marks: Marks | None = None
+        self._empty: set[str] = set()  # buckets
+
+    def of(self, version: str) -> Marks | Unmarked:
+        if self._marks is None and not self._is_empty(version):
+            from perfcore.cli.marks import Marks
+
+            self._marks = Marks(self._console)
+        return self._marks or _UNMARKED
+
+    def _is_empty(self, version: str) -> bool:
+        repository = self._console.repository
+        bucket = note_keys.bucket(repository.vcs_name, version)
+        if bucket not in self._empty and not note_keys.have_results(repository.store, (bucket,)):
+            self._empty.add(bucket)
+        return bucket in self._empty
 
 
-def long_form(console: Console, marks: Marks | Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+_UNMARKED = Unmarked()
+
+
+def long_form(console: Console, marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     title = console.paint(f"version {version.id}", "yellow")
     date = listing.moment(version.date * 1_000_000_000)
     author = _author(version.author, version.email)
     return f"{title}\n{author}Date:   {date}\n\n    {printable(version.subject)}\n\n{_rows(marks, version.id, entries)}"
 
 
-def _rows(marks: Marks | Unmarked, version: str, entries: tuple[Entry, ...]) -> str:
+def _rows(marks: LateMarks, version: str, entries: tuple[Entry, ...]) -> str:
     if not entries:
         return ""
     rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
-    return "\n".join([*align(rows), *marks.lines(version), "", ""])
+    return "\n".join([*align(rows), *marks.of(version).lines(version), "", ""])
 
 
 @functools.lru_cache  # many versions are of few authors

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perfcore.model.histories import MetricHistory, Point
     from perfcore.model.measurements import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
     from perfcore.model.profiles import Header, Profile, Tool
-    from perfcore.model.versions import Entry, MajorVersion, MinorVersion, is_tag
+    from perfcore.model.versions import Entry, MajorVersion, MinorVersion, is_tag, usable_tags
     from perfcore.model.views import PairSide, Subject, ViewData
 
 PROFILE_FORMAT = 1  # a greater one is refused; fields that old readers may ignore come without a new one
@@ -28,7 +28,7 @@ _PARTS = {
     "histories": ("MetricHistory", "Point"),
     "measurements": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
-    "versions": ("Entry", "MajorVersion", "MinorVersion", "is_tag"),
+    "versions": ("Entry", "MajorVersion", "MinorVersion", "is_tag", "usable_tags"),
     "views": ("PairSide", "Subject", "ViewData"),
 }
 
@@ -74,4 +74,5 @@ __all__ = [
     "Tool",
     "ViewData",
     "is_tag",
+    "usable_tags",
 ]

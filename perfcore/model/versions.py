@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 _TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")  # @ : / separate names, blanks separate words, - begins an option
@@ -34,6 +35,11 @@ class MajorVersion(NamedTuple):
 def is_tag(text: str) -> bool:
     """Whether a text can name a profile: no blanks, `@`, `:` or slashes, and no hyphen in front."""
     return _TAG.fullmatch(text) is not None and text.isprintable()
+
+
+def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:
+    """Those that are tags, each once: every tag from outside passes through here."""
+    return tuple(dict.fromkeys(filter(is_tag, texts)))
 
 
 class Entry(NamedTuple):

@@ -330,8 +330,3 @@ def _refuse_strangers(pieces: Sequence[tuple[str, int, Base | None]], where: str
         if base is not None and (base.rows != rows or base.id != previous):
             raise FormatError(f"{where}: piece {id} continues another table")
         rows, previous = rows + piece_rows, id
-
-
-def count_present(column: Column) -> int:
-    """How many values of the column are there."""
-    return len(column) if column.valid is None else bitmap.count(column.valid, len(column))

@@ -10,7 +10,7 @@ import attrs
 
 from perfcore import files
 from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, StorageError, UsageError
-from perfcore.model import Entry, is_tag
+from perfcore.model import Entry, is_tag, usable_tags
 from perfcore.profile import codec
 from perfcore.repository.imports import read_profile_file, verify
 from perfcore.store import index as indexes
@@ -240,12 +240,9 @@ def _usable_tags(repository: Repository, profile: Profile, id: str) -> tuple[str
     if not profile.header.tags:
         return ()
     owners = {tag: entry.profile for _, entry in repository.everywhere() for tag in entry.tags if entry.profile != id}
-    usable = []
+    usable = usable_tags(tag for tag in profile.header.tags if tag not in owners)
     for tag in dict.fromkeys(profile.header.tags):
-        if not is_tag(tag):
-            repository.plugins.warn(f"the tag {brief(tag)} of {id[:10]} is left out: {_TAG_RULES}")
-        elif tag in owners:
-            repository.plugins.warn(f"the tag {tag} of {id[:10]} is left out: it is one of {owners[tag][:10]}")
-        else:
-            usable.append(tag)
-    return tuple(usable)
+        if tag not in usable:
+            why = f"it is one of {owners[tag][:10]}" if tag in owners else _TAG_RULES
+            repository.plugins.warn(f"the tag {brief(tag)} of {id[:10]} is left out: {why}")
+    return usable

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from perfcore.errors import FormatError
-from perfcore.model import Entry
+from perfcore.model import Entry, usable_tags
 from perfcore.store.objects import ID
 from perfcore.text import encodable
 
@@ -168,7 +168,17 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Inde
     entries = tuple(read(reader) for _ in range(count))
     if reader.offset != len(payload):
         raise FormatError(f"{where} is damaged: it holds more than its {count} entries")
-    return Index(vcs=vcs, version=version, entries=_joined(entries))
+    return Index(vcs=vcs, version=version, entries=_joined(_ruled(entries)))
+
+
+def _ruled(entries: tuple[Entry, ...]) -> Iterator[Entry]:
+    """The entries with tags alone that `perf tag` would give: whatever an index says that was pulled or copied."""
+    for entry in entries:
+        if (tags := entry.tags and usable_tags(entry.tags)) == entry.tags:
+            yield entry
+        # A tombstone that lost its bad tag would hide the entry that took its place.
+        elif not entry.tombstone or entry._replace(tags=tags, tombstone=False) not in entries:
+            yield entry._replace(tags=tags)
 
 
 def _sealed(data: bytes) -> bytes:

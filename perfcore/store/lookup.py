@@ -160,7 +160,7 @@ def _by_name(name: str, revision: str | None, places: Places) -> list[Ref]:
 
 
 def _among(registered: list[Ref], name: str, places: Places) -> list[Ref]:
-    refs = _tagged(registered, name) or _tagged(_all_refs(places), name) or _matching(registered, name)
+    refs = _tagged(_all_refs(places), name) or _matching(registered, name)  # one tag of two clones may name two
     if not refs and _is_file(places.cwd / name):
         return [Ref(kind="file", path=places.cwd / name, typed=name)]
     if not refs:

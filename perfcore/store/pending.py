@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -146,11 +145,6 @@ def suggest_name(profile: Profile) -> str:
     clean = [_UNSAFE.sub("_", word).strip("._-")[:40] for word in words]  # 3 x 40, a time, a number: below 255 bytes
     stamp = time.strftime(_STAMP_FORMAT, time.gmtime(profile.created / 1e9))
     return "-".join([word for word in clean if word] + [stamp])
-
-
-def content_name(data: bytes) -> str:
-    """A short name for bytes that bring none."""
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest()[:10]
 
 
 def _create(store: Store, base: str, data: bytes, profile: Profile) -> Pending:

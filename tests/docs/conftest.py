@@ -1,7 +1,8 @@
 """Pages of the documentation as tests see them: files to be written, terminal sessions to be run.
 
 A fenced block whose first line is a comment with a file name (`# acme_wall.py`) is that file. A block of the
-language `console` is a session: lines that begin with `$ ` are typed, the others are what is printed.
+language `console` is a session: lines that begin with `$ ` are typed, the others are what is printed. A line that ends
+with an ellipsis is the beginning of a line; an ellipsis alone stands for any lines.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from perfcore_testing.project import Project
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_NAMED = re.compile(r"# ([\w./-]+\.\w+)\n")
+_NAMED = re.compile(r"(?:#|//) ([\w./-]+\.\w+|Makefile)\n")
 _TYPED = re.compile(r"^\$ (.*(?:\\\n.*)*)\n", re.MULTILINE)
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _MEASURED = re.compile(
@@ -82,7 +83,7 @@ class Shell:
             timeout=120,
             check=False,
         )
-        assert unmeasured(done.stdout) == unmeasured(command.printed), f"$ {command.typed}\n{done.stdout}"
+        assert agrees(unmeasured(done.stdout), unmeasured(command.printed)), f"$ {command.typed}\n{done.stdout}"
         self.here = Path(self._told.read_text().removesuffix("\n"))
 
 
@@ -90,6 +91,20 @@ def unmeasured(text: str) -> list[str]:
     """Lines without what differs from one run to the next: numbers with their units, ids, and the widths of columns."""
     lines = _ESCAPES.sub("", text).rstrip().split("\n")
     return [re.sub(r"\s+", " ", _MEASURED.sub("#", line)).strip() for line in lines if line.strip()]
+
+
+def agrees(printed: list[str], expected: list[str]) -> bool:
+    """Whether lines are those that a page shows, whose ellipses stand for what it leaves out."""
+    if not expected:
+        return not printed
+    if expected[0] == "…":
+        return any(agrees(printed[number:], expected[1:]) for number in range(len(printed) + 1))
+    return bool(printed) and _is_line(printed[0], expected[0]) and agrees(printed[1:], expected[1:])
+
+
+def _is_line(printed: str, expected: str) -> bool:
+    parts = [re.escape(part.strip()) for part in expected.split("…")]
+    return re.fullmatch(".*".join(parts), printed) is not None
 
 
 @pytest.fixture
@@ -122,19 +137,35 @@ def install(site: Site) -> Callable[[Page], None]:
 @pytest.fixture
 def play(project: Project, site: Site, tmp_path: Path) -> Callable[[Page], None]:
     """Types the sessions of a page, in a fresh project."""
-    shims = tmp_path / "bin"
+    return lambda page: _play(page, Shell(project.path, _with_perf(project, tmp_path, site.env), tmp_path / "here"))
+
+
+@pytest.fixture
+def follow(empty_project: Project, tmp_path: Path) -> Callable[[Page], None]:
+    """Does what a page says, from its files on, in a new git repository."""
+
+    def followed(page: Page) -> None:
+        empty_project.git("init", "--quiet", "--initial-branch=main")
+        for name, text in page.files.items():
+            empty_project.write(name, text)
+        _play(page, Shell(empty_project.path, _with_perf(empty_project, tmp_path, {}), tmp_path / "here"))
+
+    return followed
+
+
+def _with_perf(project: Project, folder: Path, variables: Mapping[str, str]) -> Mapping[str, str]:
+    """An environment in which `perf` and `python` are those of the tests."""
+    shims = folder / "bin"
     shims.mkdir()
-    for name, words in (("perf", "-m perfcore"), ("python", "")):
+    for name, words in (("perf", "-m perfcore"), ("python", ""), ("python3", "")):
         (shims / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
         (shims / name).chmod(0o755)
-    path = f"{shims}{os.pathsep}{os.environ['PATH']}"
-    shell = Shell(project.path, {**project.env, **site.env, "PATH": path}, tmp_path / "here")
+    return {**project.env, **variables, "PATH": f"{shims}{os.pathsep}{os.environ['PATH']}"}
 
-    def played(page: Page) -> None:
-        for command in page.commands:
-            shell.type(command)
 
-    return played
+def _play(page: Page, shell: Shell) -> None:
+    for command in page.commands:
+        shell.type(command)
 
 
 def _read(path: Path) -> Page:

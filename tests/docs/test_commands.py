@@ -1,4 +1,4 @@
-"""`docs/commands.md` says what the commands say."""
+"""`docs/commands.md` says what the commands say, and `docs/configuration.md` has all keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 SHIPPED = [name for name in COMMANDS if "." not in name]
 
 
-def test_the_page_of_commands_is_up_to_date() -> None:
+def test_the_pages_of_commands_and_keys_are_up_to_date() -> None:
     made = subprocess.run(
         [sys.executable, DOCS / "generate.py", "--print"],
         capture_output=True,
@@ -23,7 +23,7 @@ def test_the_page_of_commands_is_up_to_date() -> None:
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
         check=True,
     )
-    page = (DOCS / "commands.md").read_text(encoding="utf-8")
+    page = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("commands.md", "configuration.md"))
     assert page == made.stdout, "commands or their help have changed: run `python docs/generate.py`"
 
 

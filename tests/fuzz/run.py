@@ -21,13 +21,14 @@ HERE = Path(__file__).resolve().parent
 CORPUS, FOUND = HERE / "corpus", HERE / "found"
 SECONDS = 60
 _PACKAGES = ("perfcore", "perfcore_check_changepoint", "perfcore_collect_papi", "perfcore_collect_sample")
-_FLEETS = ("perfcore_fleet_kit", "perfcore_source_statprofiler")
+_FLEETS = ("perfcore_fleet_kit", "perfcore_source_otel", "perfcore_source_pprof", "perfcore_source_statprofiler")
 _MORE = (
     "perfcore_format_benchmarks",
     "perfcore_format_firefox",
     "perfcore_format_folded",
     "perfcore_format_pprof",
     "perfcore_format_speedscope",
+    "perfcore_pprof_kit",
     "perfcore_sample_kit",
     "perfcore_vcs_git",
     "perfcore_vcs_tagit",

@@ -276,7 +276,7 @@ def test_an_entry_that_came_from_version_1_can_be_taken_off() -> None:
 
 
 def test_names_that_are_no_unicode_compare_as_they_read_back() -> None:
-    bad = ENTRY._replace(name="caf\udce9", tags=("\udc80",))
+    bad = ENTRY._replace(name="caf\udce9", args="\udc80")
     made = index_of(bad)
     assert decode(indexes.encode(made)) == made
     assert made.live[0].name == "caf\\udce9"
@@ -318,3 +318,25 @@ def test_entering_many_is_entering_one_after_the_other(made: Index, new: list[En
 def test_what_is_encoded_after_another_index_is_what_is_encoded_at_once(made: Index, new: list[Entry]) -> None:
     for changed in (indexes.enter(made, new)[0], Index("git", VERSION, tuple(new)), indexes.bury(made, ENTRY)):
         assert indexes.encode_after(indexes.encode(made), made, changed) == indexes.encode(changed)
+
+
+@pytest.mark.parametrize("bad", ["", "-x", "a b", "a@i", "a:b", "a/b", "a\\b", "a\nb", "\x1b[31mred", "x" * 101])
+def test_tags_that_break_the_rules_are_left_out_when_an_index_is_read(bad: str) -> None:
+    """As of an index that was pulled, or of a folder that was copied."""
+    made = Index("git", "c0" * 20, (ENTRY._replace(tags=("good", bad, "good")),))
+    assert [read.tags for read in indexes.decode(indexes.encode(made), where="x").live] == [("good",)]
+
+
+def test_an_entry_whose_bad_tag_was_taken_off_stays() -> None:
+    tagged = ENTRY._replace(tags=("a b",))
+    made = indexes.add(indexes.bury(Index("git", "c0" * 20, (tagged,)), tagged), ENTRY._replace(tags=()))
+    read = indexes.decode(indexes.encode(made), where="x")
+    assert read.live == (ENTRY._replace(tags=()),)
+    assert indexes.decode(indexes.encode(read), where="x") == read
+
+
+def test_a_removed_entry_with_a_bad_tag_stays_removed() -> None:
+    tagged = ENTRY._replace(tags=("a b",))
+    removed = indexes.decode(indexes.encode(indexes.bury(Index("git", "c0" * 20, (tagged,)), tagged)), where="x")
+    there = indexes.decode(indexes.encode(Index("git", "c0" * 20, (tagged,))), where="x")
+    assert not indexes.merge(removed, there).live

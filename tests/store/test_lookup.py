@@ -94,7 +94,7 @@ def world(tmp_path: Path) -> World:
         ("1@i-1@i", ["aaaaaaaaaa:1@i"]),
         ("0@p", ["0@p"]),
         ("0@p-2@p", ["0@p", "1@p", "2@p"]),
-        ("baseline", ["aaaaaaaaaa:1@i"]),
+        ("HEAD:baseline", ["aaaaaaaaaa:1@i"]),
         ("v1.0", ["aaaaaaaaaa:2@i"]),
         ("ancient", ["bbbbbbbbbb:1@i"]),
         ("HEAD~1:baseline", ["bbbbbbbbbb:1@i"]),
@@ -200,8 +200,13 @@ def test_the_index_comes_before_files_and_files_before_pending_ones(world: World
 
 
 def test_a_tag_comes_before_a_name(world: World) -> None:
-    world.registered[HEAD].append(entry("baseline", "0123"))
-    assert world.names("baseline") == ["aaaaaaaaaa:1@i"]
+    world.registered[HEAD].append(entry("v1.0", "0123"))
+    assert world.names("v1.0") == ["aaaaaaaaaa:2@i"]
+
+
+def test_a_tag_that_two_clones_gave_fits_both_profiles(world: World) -> None:
+    with pytest.raises(AmbiguousError, match="fits 2 profiles"):
+        world.find("baseline")
 
 
 def test_a_number_is_a_number_whatever_files_are_called(world: World) -> None:
@@ -215,7 +220,7 @@ def test_a_file_with_a_colon_is_a_file(world: World) -> None:
 
 
 def test_nothing_is_walked_that_need_not_be(world: World) -> None:
-    for name in ("0@i", "0@p", "baseline", "HEAD~1:ancient", "HEAD:memory"):
+    for name in ("0@i", "0@p", "HEAD:baseline", "HEAD~1:ancient", "HEAD:memory"):
         world.find(name)
     assert world.walks == 0
 

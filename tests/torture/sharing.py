@@ -2,12 +2,12 @@
 
     python sharing.py KILLS [folder|git] [SEED]
 
-In a round each clone registers, tags and removes profiles; then both push and pull at once over one remote, each to
-be killed by SIGKILL at an instant of its own within the time that the slowest of its kind has taken so far. Every few
-rounds nothing is killed, but garbage is collected meanwhile. (Not both: whoever collects what is a moment old may
-take what a killed command had just begun to refer to, which is what `gc.grace` is for.) After every round nothing is
-damaged on any side, and what a clone did itself holds; in the end of some, both clones have the same, which is what
-was done on both. Prints what was done, as JSON.
+In a round each clone registers, tags and removes profiles; then both push and pull at once over one remote, and move
+their objects into packs with `gc`, each to be killed by SIGKILL at an instant of its own within the time that the
+slowest of its kind has taken so far. Every few rounds nothing is killed, but garbage is collected meanwhile. (Not both:
+whoever collects what is a moment old may take what a killed command had just begun to refer to, which is what
+`gc.grace` is for.) After every round nothing is damaged on any side, and what a clone did itself holds; in the end of
+some, both clones have the same, which is what was done on both. Prints what was done, as JSON.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 import attrs
 from perfcore_command_store.examination import examine
+from perfcore_storage_local import LocalStorage
 from world import World, warm
 
 from perfcore.plugins import Plugins
@@ -32,6 +33,7 @@ from perfcore.store.store import Store
 
 LEARNING = 3
 JOINED_EVERY = 5
+FEWEST = 3  # files that `gc` moves into a pack, so that every round has packs
 
 
 @attrs.define
@@ -102,7 +104,9 @@ class Sharing:
         commands: list[tuple[World, tuple[str, ...]]] = [
             (world, (verb, "shared")) for world in self.clones for verb in ("push", "pull")
         ]
-        if not killing:
+        if killing:
+            commands += [(world, ("gc",)) for world in self.clones]
+        else:
             commands.append((self.random.choice(self.clones), ("gc", "--grace", "0s")))
         self.random.shuffle(commands)
         starts, running = [], []
@@ -162,6 +166,10 @@ def _succeed(world: World, *words: str) -> Any:
     return done
 
 
+def _packs(perf: Path) -> int:
+    return len(list((perf / "packs" / "objects").glob("*.pack")))
+
+
 def _differences(found: dict[int, set[str]], wanted: dict[int, set[str]]) -> dict[int, Any]:
     every = {*found, *wanted}
     return {n: (found.get(n), wanted.get(n)) for n in sorted(every) if found.get(n) != wanted.get(n)}
@@ -181,6 +189,8 @@ def main() -> None:
     kills, kind = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "folder"
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     warm()
+    assert LocalStorage.pack.__kwdefaults__
+    LocalStorage.pack.__kwdefaults__["least"] = FEWEST  # of the children, too, which are forked
     with tempfile.TemporaryDirectory() as folder:
         remote = Path(folder, "remote")
         (Path(folder) / "first").mkdir()
@@ -197,6 +207,7 @@ def main() -> None:
                     "completed": dict(sharing.completed),
                     "rounds": sharing.rounds,
                     "registered": len(sharing.there),
+                    "packs": [_packs(world.perf) for world in sharing.clones],
                 }
             )
         )

@@ -3,7 +3,8 @@
 The peers are a t-test over a sliding window and, where they are installed, Apache Otava, the step detection of asv and
 two detectors of ruptures (`python -m venv peers && peers/bin/pip install apache-otava asv ruptures`, and this plugin).
 Every one sees the same histories in the same run, with the same settings for all. A change counts as found within three
-versions of its place; a figure of several seeds is that of all together, with its least and greatest.
+versions of its place; the interval of F1 is of 95 %, from histories drawn again. benchmarks/oracle.py tells what could
+be found of the same histories.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import attrs
+import numpy as np
 from perfcore_check_changepoint import detect, detect_many
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -53,7 +55,7 @@ class Counts:
 class Scores:
     """What a detector made of the histories of one seed."""
 
-    counts: Counts
+    rows: Sequence[Counts]  # of every history
     kinds: Mapping[str, Counts]
     alarms: int  # on histories without a change
     quiet: int  # versions of these
@@ -76,9 +78,20 @@ def matched(found: Sequence[int], truth: Sequence[int]) -> int:
     return pairs
 
 
+def tally(found: Sequence[int], truth: Sequence[int]) -> Counts:
+    return Counts(matched(found, truth), len(found), len(truth))
+
+
 def counted(results: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Counts:
-    pairs = [(matched(places, truth), len(places), len(truth)) for places, truth in results]
-    return Counts(*(sum(column) for column in zip(*pairs, strict=True))) if pairs else Counts()
+    return _sum(tally(found, truth) for found, truth in results)
+
+
+def resampled(rows: Sequence[Counts], times: int = 1000) -> str:
+    """The F1 of these histories, with its interval of 95 % from histories drawn again (bootstrap: B. Efron, 1979)."""
+    table = np.array([(row.hits, row.found + row.true) for row in rows])
+    drawn = np.random.default_rng(1).multinomial(len(table), np.full(len(table), 1 / len(table)), times) @ table
+    low, high = np.quantile(2 * drawn[:, 0] / np.maximum(drawn[:, 1], 1), [0.025, 0.975])
+    return f"{_sum(rows).f1:.3f} ({low:.3f} to {high:.3f})"
 
 
 def scored(detector: Detector, made: Sequence[Made]) -> Scores:
@@ -89,7 +102,7 @@ def scored(detector: Detector, made: Sequence[Made]) -> Scores:
     results = list(zip(places, made, strict=True))
     kinds = sorted({one.kind for one in made if one.truth})
     return Scores(
-        counts=counted((found, one.truth) for found, one in results),
+        rows=[tally(found, one.truth) for found, one in results],
         kinds={kind: counted((found, one.truth) for found, one in results if one.kind == kind) for kind in kinds},
         alarms=sum(len(found) for found, one in results if not one.truth),
         quiet=sum(len(one.values) for one in made if not one.truth),
@@ -117,7 +130,7 @@ def one_by_one(detectors: Mapping[str, Detector], seeds: Sequence[int], each: in
     count, versions = (sum(map(size, made.values())) for size in (len, lambda some: sum(len(o.values) for o in some)))
     print(f"{count} histories of {versions} versions, seeds {', '.join(map(str, seeds))}; {len(late)} fresh changes")
     print(
-        f"{'':24} {'precision':>9} {'recall':>7} {'F1':>6} {'of seeds':>14} {'false alarms':>13} "
+        f"{'':24} {'precision':>9} {'recall':>7} {'F1, 95 %':>22} {'false alarms':>13} "
         f"{'delay':>6} {'90 %':>5} {'missed':>7} {'ms':>8} {'x time':>7}"
     )
     kinds: dict[str, dict[str, float]] = defaultdict(dict)
@@ -138,13 +151,13 @@ def one_by_one(detectors: Mapping[str, Detector], seeds: Sequence[int], each: in
 
 
 def _row(scores: Sequence[Scores], waited: Sequence[int]) -> str:
-    every = _sum(score.counts for score in scores)
-    each = [score.counts.f1 for score in scores]
+    rows = [row for score in scores for row in score.rows]
+    every = _sum(rows)
     alarms = 1000 * sum(score.alarms for score in scores) / sum(score.quiet for score in scores)
     missed = sum(delay > PATIENCE for delay in waited) / len(waited)
     middle, most = (_waited(waited[int(share * (len(waited) - 1))]) for share in (0.5, 0.9))
     return (
-        f"{every.precision:9.3f} {every.recall:7.3f} {every.f1:6.3f} {min(each):6.3f}–{max(each):.3f} {alarms:14.2f} "
+        f"{every.precision:9.3f} {every.recall:7.3f} {resampled(rows):>22} {alarms:13.2f} "
         f"{middle:>6} {most:>5} {missed:7.0%}"
     )
 

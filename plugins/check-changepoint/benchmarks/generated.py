@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import attrs
@@ -12,58 +13,95 @@ Floats = NDArray[np.float64]
 Random = np.random.Generator
 
 
+Density = Callable[[Floats], Floats]
+
+
+@attrs.frozen(eq=False)
+class Noise:
+    """Noise of about one spread, and the law that made it: the `density` of what is left without the `trend`; with a
+    memory, that of what is new in each value, which inherits so much of the value before."""
+
+    values: Floats
+    density: Density
+    trend: Floats | float = 0.0
+    memory: float = 0.0
+
+
 @attrs.frozen(eq=False)
 class Made:
-    """A history, and the first versions of its new levels."""
+    """A history, the first versions of its new levels, and the law of its noise: an amount is
+    `base + unit * (level + noise)`; `tick` is what amounts are rounded to, in units."""
 
     kind: str
     values: list[float]
     truth: tuple[int, ...]
+    noise: Noise | None = None
+    base: float = 0.0
+    unit: float = 1.0
+    tick: float = 0.0
 
 
-def _normal(random: Random, count: int) -> Floats:
-    return random.standard_normal(count)
+def _bell(distance: Floats, deviation: float = 1.0) -> Floats:
+    bell: Floats = np.exp(-0.5 * (distance / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+    return bell
 
 
-def _skewed(random: Random, count: int) -> Floats:
+def _normal(random: Random, count: int) -> Noise:
+    return Noise(random.standard_normal(count), _bell)
+
+
+def _skewed(random: Random, count: int) -> Noise:
     shape = random.uniform(0.7, 3.0)
-    noise: Floats = (random.gamma(shape, 1.0, count) - shape) / np.sqrt(shape)
-    return noise
+    root = math.sqrt(shape)
+
+    def density(distance: Floats) -> Floats:
+        amount = np.maximum(distance * root + shape, 1e-9)
+        logarithm = (shape - 1) * np.log(amount) - amount - math.lgamma(shape)
+        return np.where(distance * root + shape > 0, np.exp(logarithm) * root, 0.0)
+
+    return Noise((random.gamma(shape, 1.0, count) - shape) / root, density)
 
 
-def _spiky(random: Random, count: int) -> Floats:
+def _spiky(random: Random, count: int) -> Noise:
     noise = random.standard_normal(count)
-    hit = random.random(count) < random.uniform(0.01, 0.05)
-    return np.where(hit, noise + random.uniform(5, 40, count), noise)
+    chances, share = random.random(count), random.uniform(0.01, 0.05)
+    values = np.where(chances < share, noise + random.uniform(5, 40, count), noise)
+    return Noise(values, lambda d: (1 - share) * _bell(d) + share / 35 * ((d > 5) & (d < 40)))
 
 
-def _remembering(random: Random, count: int) -> Floats:
+def _remembering(random: Random, count: int) -> Noise:
     memory = random.uniform(0.3, 0.75)
-    noise = random.standard_normal(count)
+    noise, fresh = random.standard_normal(count), math.sqrt(1 - memory**2)
     for i in range(1, count):
-        noise[i] = memory * noise[i - 1] + np.sqrt(1 - memory**2) * noise[i]
-    return noise
+        noise[i] = memory * noise[i - 1] + fresh * noise[i]
+    return Noise(noise, lambda d: _bell(d, fresh), memory=memory)
 
 
-def _two_modes(random: Random, count: int) -> Floats:
+def _two_modes(random: Random, count: int) -> Noise:
     share, apart = random.uniform(0.1, 0.5), random.uniform(2.5, 6.0)
     noise = random.normal(0, 1, count) + apart * (random.random(count) < share)
-    centred: Floats = (noise - np.median(noise)) / noise.std()
-    return centred
+    middle, deviation = float(np.median(noise)), float(noise.std())
+
+    def density(distance: Floats) -> Floats:
+        amount = distance * deviation + middle
+        return deviation * ((1 - share) * _bell(amount) + share * _bell(amount - apart))
+
+    return Noise((noise - middle) / deviation, density)
 
 
-def _periodic(random: Random, count: int) -> Floats:
+def _periodic(random: Random, count: int) -> Noise:
     angle = 2 * np.pi * np.arange(count) / random.uniform(6, 25)
-    noise: Floats = random.standard_normal(count) + random.uniform(0.8, 1.8) * np.sin(angle + random.uniform(0, 6))
-    return noise
+    noise = random.standard_normal(count)
+    wave = random.uniform(0.8, 1.8) * np.sin(angle + random.uniform(0, 6))
+    return Noise(noise + wave, _bell, wave)
 
 
-def _drifting(random: Random, count: int) -> Floats:
+def _drifting(random: Random, count: int) -> Noise:
     drift: Floats = random.choice([-1, 1]) * np.linspace(0, random.uniform(1.5, 3.5), count)
-    return random.standard_normal(count) + drift
+    return Noise(random.standard_normal(count) + drift, _bell, drift)
 
 
-NOISES: dict[str, Callable[[Random, int], Floats]] = {
+NOISES: dict[str, Callable[[Random, int], Noise]] = {
     "normal": _normal,
     "skewed": _skewed,
     "spiky": _spiky,
@@ -103,10 +141,17 @@ def histories(seed: int, each: int) -> list[Made]:
             random = np.random.default_rng([seed, number, *kind.encode()])
             count = int(random.integers(60, 300))
             levels, places = _levels(random, count) if number >= each else (np.zeros(count), [])
-            base, spread = 10 ** random.uniform(-2, 6), 10 ** random.uniform(-2.3, -1.3)
-            values = base * (1 + spread * (levels + noise(random, count)))
-            made.append(Made(kind if places else f"{kind}, unchanged", values.tolist(), tuple(places)))
+            made.append(_made(random, kind if places else f"{kind}, unchanged", noise, levels, places))
     return made + [_integers(seed, number) for number in range(2 * each)]
+
+
+def _made(
+    random: Random, kind: str, law: Callable[[Random, int], Noise], levels: Floats, places: Sequence[int]
+) -> Made:
+    base, spread = 10 ** random.uniform(-2, 6), 10 ** random.uniform(-2.3, -1.3)
+    noise = law(random, len(levels))
+    values = base * (1 + spread * (levels + noise.values))
+    return Made(kind, values.tolist(), tuple(places), noise, base, base * spread)
 
 
 def _integers(seed: int, number: int) -> Made:
@@ -114,10 +159,13 @@ def _integers(seed: int, number: int) -> Made:
     random = np.random.default_rng([seed, number, 1])
     count = int(random.integers(60, 300))
     levels, places = _levels(random, count)
+    noise, truth = random.standard_normal(count), tuple(places)
     if number % 2:
-        values = np.rint(1e7 + 300 * levels + 100 * _normal(random, count) * (random.random(count) < 0.6))
-        return Made("counter", values.tolist(), tuple(places))
-    return Made("coarse clock", np.rint(30 + 0.8 * (levels + _normal(random, count))).tolist(), tuple(places))
+        noise *= random.random(count) < 0.6
+        law = Noise(noise / 3, lambda d: 0.4 * 300 * (np.abs(d) < 0.5 / 300) + 0.6 * _bell(d, 1 / 3))
+        return Made("counter", np.rint(1e7 + 300 * levels + 100 * noise).tolist(), truth, law, 1e7, 300.0, 1 / 300)
+    values = np.rint(30 + 0.8 * (levels + noise))
+    return Made("coarse clock", values.tolist(), truth, Noise(noise, _bell), 30.0, 0.8, 1.25)
 
 
 def suite(seed: int, series: int = 40, versions: int = 150) -> list[Made]:
@@ -165,7 +213,5 @@ def fresh(seed: int, each: int, after: int) -> list[Made]:
             place = int(random.integers(60, 150))
             levels = np.zeros(place + after)
             levels[place:] = random.choice([-1, 1]) * 2 ** random.uniform(1, 3)
-            base, spread = 10 ** random.uniform(-2, 6), 10 ** random.uniform(-2.3, -1.3)
-            values = base * (1 + spread * (levels + noise(random, place + after)))
-            made.append(Made(kind, values.tolist(), (place,)))
+            made.append(_made(random, kind, noise, levels, (place,)))
     return made

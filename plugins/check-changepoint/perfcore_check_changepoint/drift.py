@@ -170,7 +170,8 @@ class _History:
         if gain < needed + within * _SEARCHED:
             return None
         earliest, latest = _beginnings(amounts[region], begin, stop)
-        price = model.SLOPE + (0.0 if self.fitted.slope else model.STAIRCASE) + knots * _KNOT
+        price = model.slope_price(height) if self.fitted.slope else model.SLOPE + model.STAIRCASE
+        price += knots * _KNOT
         ramp = Ramp(
             start=start + begin,
             end=start + stop,

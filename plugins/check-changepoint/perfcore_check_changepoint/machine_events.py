@@ -60,6 +60,7 @@ def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> C
         located.position,
         identity(series, located.environment, _MACHINE, series.versions[located.position]),
     )
+    is_unclear = step.measured < suite.SMALL or 2 * step.series <= step.measured
     return attrs.evolve(
         event,
         ratio=ratio,
@@ -67,7 +68,7 @@ def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> C
         high=high,
         confidence=settings.confidence if low is not None else None,
         evidence=wording.shared(step.series, step.measured, located.change.after / located.change.before),
-        reason=wording.either(event.baseline, event.target) if step.measured < suite.SMALL else "",
+        reason=wording.either(event.baseline, event.target) if is_unclear else "",
         earliest=earliest,
         latest=latest,
         moved=step.series,

@@ -44,12 +44,8 @@ _NEAR = 0.05  # share by which noise differs from the expected without another a
 _ELSEWHERE = 10.0  # spreads from a level that a point has nothing to do with
 _STRAYS = 0.25  # share of points far from the only level, above which it is none
 _SELDOM = 30  # points for every change, below which changes are many
-_ATTEMPTS = 2  # at a wave, and at a slope
-_ROUNDS = 3  # of estimating a density from residuals, and the levels from it
 _NARROWER = 0.3  # of the noise before
-_GAIN = 0.5  # nats, below which another round is the last
 _PROMISING = 4.0  # nats by which a slope may be dearer than none and still be tried again
-_WORTH = 1.0  # nats that a slope explains at least where it is tried
 _LITTLE = 0.3  # spreads by which another slope changes the growth of the whole series; below it is the same
 _CLOSE = 4.0  # spreads from the median beyond which a value is no farther
 _ALIKE = 2.5  # standard deviations of an autocorrelation that independent values seldom have (0.6 %)
@@ -127,23 +123,14 @@ def fit(points: Points, penalty: float) -> Fit:
 
 
 def _waving(points: Points, best: Fit, penalty: float) -> Fit:
-    """The same with a wave taken away, if there is one and that is the shorter account. Levels that follow a wave hide
-    a part of it: it is looked for again in what those of the first attempt leave."""
-    residuals, starts = bounded(best.point_residuals(points)), best.starts
-    for _ in range(_ATTEMPTS):
-        fitted_wave = wave(residuals, starts)
-        if fitted_wave is None:
-            break
-        level = attrs.evolve(
-            points, values=points.values - fitted_wave[points.point], centers=points.centers - fitted_wave
-        )
-        fitted = _calm(level, penalty)
-        if fitted.total + WAVE < best.total:
-            best = attrs.evolve(fitted, wave=fitted_wave, total=fitted.total + WAVE)
-        if fitted.starts == starts:
-            break
-        residuals, starts = bounded(fitted.point_residuals(level)) + fitted_wave, fitted.starts
-    return best
+    """The same with a wave taken away, if there is one and that is the shorter account."""
+    fitted_wave = wave(bounded(best.point_residuals(points)), best.starts)
+    if fitted_wave is None:
+        return best
+    level = attrs.evolve(points, values=points.values - fitted_wave[points.point], centers=points.centers - fitted_wave)
+    fitted = _calm(level, penalty)
+    total = fitted.total + WAVE
+    return attrs.evolve(fitted, wave=fitted_wave, total=total) if total < best.total else best
 
 
 def _calm(points: Points, penalty: float) -> Fit:
@@ -233,17 +220,10 @@ def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
 
 
 def _resloped(points: Points, fitted: Fit, penalty: float) -> Iterator[Fit]:
-    """The fits with the slope that is within the stretches of the one before."""
-    time = _times(points)
-    for _ in range(_ATTEMPTS):
-        more, _ = _slope_within(points, fitted, time)
-        if abs(more) * len(points) < _LITTLE:
-            break
-        again = _sloping(points, fitted, fitted.slope + more, penalty)
-        yield again
-        if again.total > fitted.total:
-            break
-        fitted = again
+    """The fit with the slope that is within the stretches of this one, if it is another."""
+    more, _ = _slope_within(points, fitted, _times(points))
+    if abs(more) * len(points) >= _LITTLE:
+        yield _sloping(points, fitted, fitted.slope + more, penalty)
 
 
 def _times(points: Points) -> Floats:
@@ -263,15 +243,10 @@ def _slope_within(points: Points, fitted: Fit, time: Floats) -> tuple[float, boo
 def _refined(points: Points, centers: Floats, fitted: Fit, density: Density, penalty: float) -> Fit:
     """The fit with the density of its own residuals, which those of normal noise had told only roughly. If it is far
     narrower, half of the series does not vary, and the rest would be strays."""
-    for _ in range(_ROUNDS):
-        refined = density_of(points, fitted.residuals, penalty)
-        if refined.step < density.step * _NARROWER:
-            break
-        again = independent(points, centers, refined, penalty)
-        if again.total > fitted.total - _GAIN:
-            break
-        fitted, density = again, refined
-    return fitted
+    refined = density_of(points, fitted.residuals, penalty)
+    if refined.step < density.step * _NARROWER:
+        return fitted
+    return min(fitted, independent(points, centers, refined, penalty), key=_total)
 
 
 def quick(points: Points, penalty: float) -> list[int]:
@@ -360,7 +335,7 @@ def _slopes(points: Points, best: Fit) -> Iterator[float]:
     left = flat - across * time
     across += float(time @ np.clip(left - median(left), -3, 3)) / float(time @ time)
     # A slope that grows by s spreads over n points explains n s^2 / 24 nats.
-    if across**2 * len(points) ** 3 / 24 > _WORTH:
+    if across**2 * len(points) ** 3 / 24 > SLOPE:
         yield across
     within, is_clear = _slope_within(points, best, time)
     if is_clear:
@@ -374,8 +349,12 @@ def _sloping(points: Points, best: Fit, slope: float, penalty: float) -> Fit:
     level = attrs.evolve(points, values=points.values - trend[points.point], centers=points.centers - trend)
     residuals = best.residuals - (added - stretch_means(added, best.starts))[points.point]
     fitted = independent(level, level_candidates(level.centers), density_of(points, residuals, penalty), penalty)
-    price = SLOPE + min((slope * len(points) / _STEEP) ** 2 / 2, _STEEPEST)
-    return attrs.evolve(fitted, slope=slope, total=fitted.total + price)
+    return attrs.evolve(fitted, slope=slope, total=fitted.total + slope_price(slope * len(points)))
+
+
+def slope_price(height: float) -> float:
+    """What growth by so many spreads costs, in nats."""
+    return SLOPE + min((height / _STEEP) ** 2 / 2, _STEEPEST)
 
 
 def _cut(points: Points, grid: Floats, stay: Floats, move: Floats | None, density: Density, penalty: float) -> Fit:

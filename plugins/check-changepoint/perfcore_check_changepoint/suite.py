@@ -29,6 +29,8 @@ from perfcore_check_changepoint.series import as_float, median, medians
 _LEAK = 0.35  # share of a step of the machine by which a series may move more than that
 _BESIDE = 3  # versions that these may be apart
 SMALL = 6  # series from which on the mean of all shows the steps of the machine by itself
+# Half of a suite may run on a machine that was replaced. Some of that half may not show it, by noise.
+HALF = 0.45  # share of the series that moves together, from which on it may be the machine
 _EXACT = 1e-4  # variation of amounts that do not depend on the machine's speed
 _MOSTLY = 0.8  # share of versions that vary by no more
 _FALSE = 0.05  # false discovery rate (Benjamini and Hochberg, 1995)
@@ -70,7 +72,8 @@ def detect_many(
             [change for change in changes if change.kind != "level" or _alike(change, seen) is not None]
             for changes, seen in zip(own_changes, alone, strict=True)
         ]
-        own_changes, shared = _without_shared(own_changes, np.flatnonzero(voting).tolist())
+    own_changes, shared = _without_shared(own_changes, np.flatnonzero(voting).tolist(), is_code)
+    if shared:
         steps = sorted((*machine.steps, *shared), key=lambda moved: moved.change.index)
         machine = attrs.evolve(machine, steps=tuple(steps))
     amounts = (tuple(map(member.amounts, changes)) for member, changes in zip(scaled, own_changes, strict=True))
@@ -236,15 +239,19 @@ def _credible(found: list[list[ChangePoint]]) -> list[list[ChangePoint]]:
 
 
 def _without_shared(
-    found: Sequence[Sequence[ChangePoint]], voting: Sequence[int]
+    found: Sequence[Sequence[ChangePoint]],
+    voting: Sequence[int],
+    is_code: Callable[[ChangePoint], bool],
 ) -> tuple[list[list[ChangePoint]], list[Moved]]:
-    """The changes without those that most series show at once and in one direction, and these as steps of the machine.
-    The mean of few series is too noisy to show every step of the machine, and what it misses is left in most of them.
-    """
+    """The changes without those that half of the series show at once and in one direction, or most of a small suite,
+    and these as steps of the machine. The mean of few series is too noisy to show every step of the machine, and a
+    machine that measures half of a suite moves no mean: what is missed is left in the series."""
     left, steps = [list(changes) for changes in found], list[Moved]()
-    for change in sorted((change for series in voting for change in found[series]), key=lambda change: change.p_value):
+    needed = math.floor(len(voting) / 2) + 1 if len(voting) < SMALL else math.ceil(HALF * len(voting))
+    changes = (change for series in voting for change in found[series] if change.kind == "level")
+    for change in sorted(changes, key=lambda change: change.p_value):
         alike = {series: same for series in voting if (same := _alike(change, left[series])) is not None}
-        if change not in alike.values() or 2 * len(alike) <= len(voting):
+        if change not in alike.values() or len(alike) < max(needed, 2) or is_code(change):
             continue
         for series, same in alike.items():
             left[series].remove(same)

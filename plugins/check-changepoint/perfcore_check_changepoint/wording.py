@@ -60,14 +60,14 @@ def machine(before: str, after: str) -> str:
 
 
 def shared(moved: int, measured: int, ratio: float) -> str:
-    return (
-        f"{moved} of {plural(measured, 'series', 'series')} moved together by {percent(ratio)}: "
-        "put down to the machine and taken out of all of them"
-    )
+    text = f"{moved} of {plural(measured, 'series', 'series')} moved together by {percent(ratio)}: "
+    if 2 * moved <= measured:
+        return f"{text}a machine that measures these, or code that all of these share"
+    return f"{text}put down to the machine and taken out of all of them"
 
 
 def either(before: str, after: str) -> str:
-    """Of few series that moved together, which may be the machine or the code of all of them."""
+    """Of series that moved together, few or half of a suite: it may be the machine or the code of all of them."""
     return (
         "moved together: the machine, or the code of all; to decide, measure both versions in one session: "
         f"perf collect time --version {short(before)} --version {short(after)} --add -- COMMAND"

@@ -387,6 +387,29 @@ def test_what_moves_few_series_is_the_code_where_one_session_measured_both_sides
     assert f"--version {version(59)[:10]} --version {version(60)[:10]}" in found[0][0].reason
 
 
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_what_half_of_a_suite_shows_at_once_has_one_row_with_both_explanations(in_turn: bool) -> None:
+    """But where one session measured both sides, each of them changed. One changed by itself before."""
+    suite = _suite()
+    for number, one in enumerate(suite):
+        values = [tuple(run / (1.1 if i >= 60 and number >= 6 else 1.0) for run in v) for i, v in enumerate(one.values)]
+        suite[number] = attrs.evolve(one, values=tuple(values), sessions=((("one", 1),),) * 90 if in_turn else ())
+    found = _check().scan_many(suite)
+    if in_turn:
+        assert [len(changes) for changes in found] == [1] * 4 + [2, 1] + [0] * 6
+        return
+    rows = {
+        (change.kind, change.moved, change.measured, change.evidence, change.reason)
+        for changes in found
+        for change in changes
+        if change.target != version(30)[:10]
+    }
+    ((kind, moved, measured, evidence, reason),) = rows
+    assert (kind, moved, measured) == ("machine", 6, 12)
+    assert evidence.endswith("a machine that measures these, or code that all of these share")
+    assert f"--version {version(59)[:10]} --version {version(60)[:10]}" in reason
+
+
 def test_series_over_other_versions_are_refused() -> None:
     with pytest.raises(UsageError, match="cover different versions"):
         _check().scan_many([series(VALUES), series(VALUES[1:])])

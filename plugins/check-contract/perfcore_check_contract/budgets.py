@@ -72,7 +72,7 @@ def _hidden(command: MeasuredCommand, metric: str, measured: int) -> _Hidden | N
     if measured >= runs:
         return None
     try:
-        profiles = [command.repository.store.load(id) for id in command.profile_ids]
+        profiles = [command.repository.store.load(id) for id in command.line.versions[0].profiles]
     except PerfError:  # a damaged profile was reported when the series was read
         return None
     bounds = [profile.collector.sampling.get(f"{metric}_floor") for profile in profiles]

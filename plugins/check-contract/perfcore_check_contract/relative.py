@@ -121,5 +121,8 @@ def _release(command: MeasuredCommand, since: str) -> str | None:
         if last is None:
             raise VersionError(f"{repository.vcs_name} does not know releases", hint="name the version it is since")
         return last(command.version)  # type: ignore[no-any-return]
-    tagged = [tagged_version for tagged_version, entry in repository.everywhere() if since in entry.tags]
-    return tagged[-1] if tagged else repository.version(since)
+    tagged = sorted({tagged_version for tagged_version, entry in repository.everywhere() if since in entry.tags})
+    if len(tagged) > 1:  # as two clones may have given it
+        names = ", ".join(tagged_version[:10] for tagged_version in tagged)
+        raise AmbiguousError(f"the tag {since} names profiles of several versions: {names}", hint="perf tag --delete")
+    return tagged[0] if tagged else repository.version(since)

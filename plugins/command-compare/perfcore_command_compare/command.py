@@ -13,6 +13,7 @@ import typer
 from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Reports, send
 from perfcore_command_kit.options import Browse, Force, Output
+from perfcore_command_kit.view_options import TakesViewOptions, view_options
 from perfcore_command_kit.with_command import COMMAND, WithCommand
 
 from perfcore.analysis import target
@@ -38,8 +39,14 @@ from perfcore_command_compare.stored_command import Shown, painted
 def new_app() -> typer.Typer:
     """A new Typer app with the one command."""
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-    app.command(cls=WithCommand)(compare)
+    app.command(cls=CompareCommand)(compare)
     return app
+
+
+class CompareCommand(TakesViewOptions, WithCommand):
+    """It takes a command behind `--`, and the options of its view."""
+
+    default_view = stored_command.DEFAULT
 
 
 def compare(
@@ -120,7 +127,12 @@ def compare(
     as_json: AsJson = False,
     reports: ReportFiles = None,
     view: Annotated[
-        str | None, typer.Option("--view", metavar="VIEW", help="Of stored versions, show the comparisons in a view.")
+        str | None,
+        typer.Option(
+            "--view",
+            metavar="VIEW",
+            help="Of stored versions, show the comparisons in a view, with its options: --view VIEW --help lists them.",
+        ),
     ] = None,
     output: Output = None,
     force: Force = False,
@@ -140,7 +152,8 @@ def compare(
     if (longest := seconds("--budget", budget)) is not None:
         limits = attrs.evolve(limits, seconds=longest, whole=True)
     stored = argv is None and not texts
-    shown = Shown.of(view, output, force=force, browse=browse)
+    values = view_options(ctx, view or stored_command.DEFAULT)
+    shown = Shown.of(view, output, values, force=force, browse=browse)
     if stored and (versions := _versions(console, words)) is not None:
         stored_command.run(
             console,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
 import typer
@@ -24,13 +25,16 @@ class Shown:
 
     view: str
     path: Path | None
+    options: Mapping[str, Any]
     force: bool
     browse: bool
 
     @classmethod
-    def of(cls, view: str | None, path: Path | None, *, force: bool, browse: bool) -> Shown | None:
+    def of(
+        cls, view: str | None, path: Path | None, options: Mapping[str, Any], *, force: bool, browse: bool
+    ) -> Shown | None:
         """As the options say; None where they ask for no view."""
-        return cls(view or DEFAULT, path, force, browse) if view or path or browse else None
+        return cls(view or DEFAULT, path, options, force, browse) if view or path or options or browse else None
 
     def draw(self, console: Console, comparison: StoredComparison) -> None:
         vcs = console.repository.vcs
@@ -40,13 +44,9 @@ class Shown:
             versions=lambda: tuple(vcs.get_minor_version_info(side.version) for side in comparison.sides),
             accepted={change: note.why for change, note in comparison.outcome.accepted.items()},
         )
-        made = views.make(console, self.view, data)
-        path, force = self.path, self.force
-        if self.browse and path is None:
-            name = " ".join(side.version for side in comparison.sides)
-            path, force = views.temporary_page(console.repository, name), True
-        console.output_to(path, force=force, browse=self.browse)
-        made.draw(console, data)
+        made = views.make(console, self.view, data, self.options)
+        name = " ".join(side.version for side in comparison.sides)
+        made.draw_to(console, data, self.path, force=self.force, browse=self.browse, name=name)
 
 
 def run(

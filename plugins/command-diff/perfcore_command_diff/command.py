@@ -112,10 +112,11 @@ def diff(
         lines = [] if chosen is not None else list(_lines(result, refs, rows))  # refused before any file is made
         if keep:
             _save(console, result)
-        console.output_to(file, force=replace)
         if chosen is not None:
-            chosen.draw(console, data)
-        elif as_json:
+            chosen.draw_to(console, data, file, force=replace, browse=False)
+            return
+        console.output_to(file, force=replace)
+        if as_json:
             console.json(result.as_json())
         else:
             console.write("".join(f"{line}\n" for line in lines))

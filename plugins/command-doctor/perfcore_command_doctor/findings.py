@@ -146,12 +146,12 @@ def _of_observation(seen: Observation, root: Path) -> Iterator[Finding]:
 def _others(seen: Observation) -> Finding:
     if seen.busy is None:
         return Finding("other programs", "unknown", "not told")
-    what = f"{seen.busy:.2f} of {plural(seen.cpus, 'CPU')} in use"
+    state = f"{seen.busy:.2f} of {plural(seen.cpus, 'CPU')} in use"
     if seen.busy < _BUSY:
-        return Finding("other programs", "good", what)
+        return Finding("other programs", "good", state)
     names = ", ".join(f"{program.name} {share(program.cpus)}" for program in seen.programs)
     effect = "runs wait for CPUs, caches and memory" + (f": {names}" if names else "")
-    return Finding("other programs", "bad", what, effect, "end them, or measure on CPUs that they do not use")
+    return Finding("other programs", "bad", state, effect, "end them, or measure on CPUs that they do not use")
 
 
 def _stolen(seen: Observation) -> Finding:
@@ -167,11 +167,11 @@ def _stolen(seen: Observation) -> Finding:
 def _memory(seen: Observation) -> Finding:
     if seen.available is None:
         return Finding("memory", "unknown", "not told")
-    what = f"{share(seen.available)} is free"
+    state = f"{share(seen.available)} is free"
     if seen.available >= _LITTLE and not seen.swapped:
-        return Finding("memory", "good", what)
-    what += f", {plural(seen.swapped, 'page')} came back from swap" if seen.swapped else ""
-    return Finding("memory", "bad", what, "runs wait for pages from the disk", "end what holds the memory")
+        return Finding("memory", "good", state)
+    state += f", {plural(seen.swapped, 'page')} came back from swap" if seen.swapped else ""
+    return Finding("memory", "bad", state, "runs wait for pages from the disk", "end what holds the memory")
 
 
 def _heat(seen: Observation) -> Finding:

@@ -10,7 +10,13 @@ from perfcore_command_fleet.driver import FleetCommand
 
 
 class FleetCommandContract(CommandInRepositoryContract):
-    examples = (["queries"], ["queries", "--json"], ["save", "carts", "action=cart"])
+    examples = (
+        ["queries"],
+        ["queries", "--json"],
+        ["save", "carts", "action=cart"],
+        ["pins", "--json"],
+        ["meta", "team=shop"],
+    )
 
     def prepare(self, project: Project) -> None:
         """A version."""

@@ -73,9 +73,9 @@ class Sources:
             raise PluginError("no source is installed", hint="pip install perfcore-source-statprofiler")
         self._is_named = name is not None
         self._drivers: dict[str, Source] = {}
-        for each in names:
-            values = {**repository.plugin_options("source", each), **(options or {})}
-            self._drivers[each] = plugins.make(SOURCE, each, values)[1]
+        for source in names:
+            values = {**repository.plugin_options("source", source), **(options or {})}
+            self._drivers[source] = plugins.make(SOURCE, source, values)[1]
 
     def names(self) -> str:
         return ", ".join(self._drivers)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from perfcore_fleet_kit.query import Query
+from perfcore_command_kit.plugin_options import HANDS_ON
 from perfcore_fleet_kit.shares import ShareChange
 
 from perfcore.cli.console import Console
@@ -19,20 +19,20 @@ from perfcore.text import align, clip, plural, printable, quantity
 from perfcore_command_fleet import library, times
 from perfcore_command_fleet.files import candidates
 from perfcore_command_fleet.ingest import Ingested
+from perfcore_command_fleet.keeping_commands import VERBS
+from perfcore_command_fleet.query_options import Question, asking
 from perfcore_command_fleet.report import BY, FleetReport, report
 from perfcore_command_fleet.sampling import sampled_environment
+from perfcore_command_fleet.show_command import show
 from perfcore_command_fleet.spool import Spool, watch
 from perfcore_command_fleet.status import FleetStatus
 
 Revision = Annotated[
     str | None, typer.Argument(metavar="[REV]", help="The release; default: the head.", show_default=False)
 ]
-Where = Annotated[str | None, typer.Option("--where", metavar="L=V[|V],...", help="Only samples with these labels.")]
-Named = Annotated[str | None, typer.Option("--query", metavar="NAME", help="The conditions of a saved query.")]
-Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only samples since 2h ago, or a date.")]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only samples up to a time.")]
 Box = Annotated[str, typer.Option("--box", metavar="TIME", help="The length of a box.")]
 _SHOWN = 10
+_EVERYTHING = Question()
 
 
 def new_app() -> typer.Typer:
@@ -40,8 +40,19 @@ def new_app() -> typer.Typer:
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
     app.callback()(fleet)
     app.command(context_settings={"allow_interspersed_args": False})(run)
-    for command in (ingest, status, labels, show_report, compare, save, queries, export, pack, expire):
-        app.command(name="report" if command is show_report else None)(command)
+    app.command()(ingest)
+    app.command()(status)
+    app.command()(asking(labels))
+    app.command(name="report")(asking(show_report))
+    app.command(context_settings=HANDS_ON)(show)
+    app.command()(asking(compare))
+    app.command()(save)
+    app.command()(queries)
+    app.command()(asking(export))
+    app.command()(pack)
+    app.command()(expire)
+    for verb in VERBS:
+        app.command()(verb)
     return app
 
 
@@ -153,15 +164,12 @@ def status(ctx: typer.Context, revision: Revision = None, box: Box = "1d", as_js
 def labels(
     ctx: typer.Context,
     revision: Revision = None,
-    where: Where = None,
-    named: Named = None,
-    since: Since = None,
-    until: Until = None,
+    question: Question = _EVERYTHING,
     as_json: AsJson = False,
 ) -> None:
     """List the labels with the samples of each value."""
     console: Console = ctx.obj
-    totals = library.labels(console.repository, revision, _query(console, where, named, since, until))
+    totals = library.labels(console.repository, revision, question.query(console.repository))
     if as_json:
         console.json({"schema": 1, "labels": totals})
         return
@@ -177,10 +185,7 @@ def labels(
 def show_report(
     ctx: typer.Context,
     revision: Revision = None,
-    where: Where = None,
-    named: Named = None,
-    since: Since = None,
-    until: Until = None,
+    question: Question = _EVERYTHING,
     by: Annotated[str, typer.Option("--by", metavar="|".join(BY), help="What the rows are.")] = "function",
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The number of rows.")] = 20,
     keep: Annotated[
@@ -192,7 +197,7 @@ def show_report(
     console: Console = ctx.obj
     if by not in BY:
         raise UsageError(f"--by wants one of {', '.join(BY)}, got {by!r}")
-    query = _query(console, where, named, since, until)
+    query = question.query(console.repository)
     state, selected, counted = library.counts(console.repository, revision, query, console)
     hosts = len({each.receipt.host for each in selected})
     result = report(state.version, query.text, by, counted, hosts, limit)
@@ -201,7 +206,7 @@ def show_report(
     else:
         _print_report(console, result)
     if keep:
-        profile = library.profile(console.repository, revision, query, named or "", console)
+        profile = library.profile(console.repository, revision, query, question.name, console)
         console.saved(console.repository.save(profile).name)
 
 
@@ -211,10 +216,7 @@ def compare(
     new: Annotated[
         str | None, typer.Argument(metavar="[NEW]", help="The release after; default: the head.", show_default=False)
     ] = None,
-    where: Where = None,
-    named: Named = None,
-    since: Since = None,
-    until: Until = None,
+    question: Question = _EVERYTHING,
     box: Box = "1h",
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="PERCENT", help="The smallest share of all samples that matters.")
@@ -232,7 +234,7 @@ def compare(
         console.repository,
         old,
         new,
-        _query(console, where, named, since, until),
+        question.query(console.repository),
         box=times.length("--box", box),
         threshold=threshold / 100,
     )
@@ -282,17 +284,14 @@ def export(
     revision: Revision = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = None,
     format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="An installed format.")] = "folded",
-    where: Where = None,
-    named: Named = None,
-    since: Since = None,
-    until: Until = None,
+    question: Question = _EVERYTHING,
 ) -> None:
     """Write the sum of the samples to a file."""
     console: Console = ctx.obj
     if output is None:
         raise UsageError("say where to write", hint="--output FILE")
-    query = _query(console, where, named, since, until)
-    profile = library.profile(console.repository, revision, query, named or "", console)
+    query = question.query(console.repository)
+    profile = library.profile(console.repository, revision, query, question.name, console)
     driver = make_format(console.repository, format_name)
     if not hasattr(driver, "write"):
         raise UsageError(f"the format {format_name} can only read")
@@ -324,19 +323,11 @@ def expire(
     moment = times.moment("--before", before, time.time_ns())
     if moment is None:
         raise UsageError("say which boxes", hint="--before 30d")
-    kept = library.parse_where(keep)
+    conditions = library.parse_where(keep)
     gone = library.expire(
-        console.repository, revision, moment, box=times.length("--box", box), keep=kept, dry_run=dry_run
+        console.repository, revision, moment, box=times.length("--box", box), keep=conditions, dry_run=dry_run
     )
     console.say(f"{'would expire' if dry_run else 'expired'} {plural(gone, 'segment')}")
-
-
-def _query(console: Console, where: str | None, named: str | None, since: str | None, until: str | None) -> Query:
-    now = time.time_ns()
-    conditions = library.parse_where(where)
-    if named is not None:
-        conditions += library.query_named(console.repository, named)
-    return Query(conditions, times.moment("--since", since, now), times.moment("--until", until, now))
 
 
 def _label(text: str) -> tuple[str, str]:

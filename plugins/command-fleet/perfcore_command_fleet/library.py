@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,24 +10,23 @@ from typing import Any
 import attrs
 import msgspec
 from perfcore_fleet_kit import retention, shares
-from perfcore_fleet_kit.keys import SPACE, escaped
 from perfcore_fleet_kit.query import Condition, Counted, Merged, Query, Selected, counted, merge, profile_of, select
 from perfcore_fleet_kit.shares import ShareChange, sample_of
 from perfcore_fleet_kit.state import FleetIndex, FleetState
 
-from perfcore.errors import FormatError, KeyMissingError, NotFoundError, UsageError
+from perfcore.errors import NotFoundError
 from perfcore.model import Profile
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.repository.repository import Repository
-from perfcore.store import sets
+from perfcore_command_fleet import keeping
 from perfcore_command_fleet.files import Sources, candidates
 from perfcore_command_fleet.ingest import Ingested, Ingester
+from perfcore_command_fleet.named import NamedRecords
 from perfcore_command_fleet.status import FleetStatus, status_of
 
 DAY = 86_400_000_000_000  # ns
-_CONDITION = re.compile(r"\s*([^=,]+?)\s*=\s*([^,]*?)\s*")
 _ALL = Query()
-_QUERIES = f"{SPACE}@queries/"
+parse_where = keeping.parse_where
 
 
 @attrs.frozen
@@ -59,7 +57,7 @@ def ingester(
     listener: Listener | None = None,
 ) -> Ingester:
     """What ingests files into a repository."""
-    made = Ingester(
+    new_ingester = Ingester(
         repository=repository,
         sources=Sources(repository, source),
         listener=listener or SilentListener(),
@@ -68,8 +66,8 @@ def ingester(
         host=host,
     )
     if shard:
-        made.shard = shard
-    return made
+        new_ingester.shard = shard
+    return new_ingester
 
 
 def ingest(repository: Repository, paths: Sequence[str | Path], **options: object) -> Ingested:
@@ -103,23 +101,11 @@ def labels(repository: Repository, revision: str | None = None, query: Query = _
     """The samples of each value of each label."""
     totals: dict[str, dict[str, int]] = {}
     for selected in select(state(repository, revision), query):
-        for part, pairs in selected.parts.items():
+        for part_number, pairs in selected.parts.items():
             for key, value in set(pairs):
                 values = totals.setdefault(key, {})
-                values[value] = values.get(value, 0) + selected.receipt.samples[part]
+                values[value] = values.get(value, 0) + selected.receipt.samples[part_number]
     return totals
-
-
-def parse_where(text: str | None) -> tuple[Condition, ...]:
-    """The conditions of `action=checkout,host=web1|web2`."""
-    conditions = []
-    for part in (text or "").split(","):
-        if part.strip():
-            match = _CONDITION.fullmatch(part)
-            if match is None:
-                raise UsageError(f"--where wants LABEL=VALUE[|VALUE], got {part!r}")
-            conditions.append((match[1], frozenset(value.strip() for value in match[2].split("|"))))
-    return tuple(sorted(conditions, key=lambda condition: condition[0]))
 
 
 def merged(
@@ -165,36 +151,50 @@ def profile(
     listener: Listener | None = None,
 ) -> Profile:
     """The samples of a query as a profile of the version."""
+    return profile_with_state(repository, revision, query, name, listener)[1]
+
+
+def profile_with_state(
+    repository: Repository, revision: str | None, query: Query, name: str, listener: Listener | None = None
+) -> tuple[FleetState, Profile]:
+    """The same with the state of the version that it was read from."""
     read, _, sum_of_all = merged(repository, revision, query, listener)
-    return profile_of(sum_of_all, query, read.version, time.time_ns(), name, sum_of_all.problems)
+    return read, profile_of(sum_of_all, query, read.version, time.time_ns(), name, sum_of_all.problems)
 
 
 def save_query(repository: Repository, name: str, where: str) -> None:
     """Keep conditions under a name. The newest counts, also of those that other stores have."""
     parse_where(where)
-    payload = msgspec.json.encode({"format": 1, "name": name, "where": where})
-    data = sets.encode(sets.Record(time.time_ns(), "0" * 40, (), payload))
-    storage = repository.store.storage
-    key = _QUERIES + escaped(name)
-    try:
-        tag: str | None = storage.read(key).tag
-    except KeyMissingError:
-        tag = None
-    storage.replace(key, data, tag)
+    NamedRecords(repository, "queries").save(name, where=where)
 
 
 def queries(repository: Repository) -> dict[str, str]:
     """The saved conditions by name."""
-    saved = {}
-    for row in repository.store.storage.list(_QUERIES):
-        data = repository.store.read_key(row.key)
-        if data is not None:
-            try:
-                document = msgspec.json.decode(sets.decode(data, row.key).payload, type=dict[str, str | int])
-            except msgspec.MsgspecError as error:
-                raise FormatError(f"{row.key} is damaged: {error}") from error
-            saved[str(document.get("name", ""))] = str(document.get("where", ""))
-    return dict(sorted(saved.items()))
+    return {name: str(values.get("where", "")) for name, values in NamedRecords(repository, "queries").all().items()}
+
+
+def set_metadata(repository: Repository, values: Mapping[str, str], query: str | None = None) -> None:
+    """Set metadata of everything, or of a saved query; an empty value removes one. NotFoundError for a query that is
+    not there."""
+    if query is not None:
+        query_named(repository, query)
+    name = _metadata_name(query)
+    records = NamedRecords(repository, "metadata")
+    joined = {**records.all().get(name, {}).get("values", {}), **values}
+    records.save(name, values={key: value for key, value in sorted(joined.items()) if value})
+
+
+def metadata(repository: Repository, query: str | None = None) -> dict[str, str]:
+    """The metadata of everything, for a query with its own in front of them."""
+    saved = NamedRecords(repository, "metadata").all()
+    names = [_metadata_name(None), *([] if query is None else [_metadata_name(query)])]
+    joined = {key: str(value) for name in names for key, value in saved.get(name, {}).get("values", {}).items()}
+    return dict(sorted(joined.items()))
+
+
+def _metadata_name(query: str | None) -> str:
+    """A query has its name behind a mark, so that no query is that of everything."""
+    return "" if query is None else f"query {query}"
 
 
 def query_named(repository: Repository, name: str) -> tuple[Condition, ...]:
@@ -221,14 +221,33 @@ def expire(
     keep: Sequence[Condition] = (),
     dry_run: bool = False,
 ) -> int:
-    """Let the segments of boxes that ended before a time expire, but those with samples of `keep`; gives how many."""
+    """Let the segments of boxes that ended before a time expire, but those with samples of `keep` or of a pin; gives
+    how many."""
     read = state(repository, revision)
     names = {name for name, receipt in read.receipts.items() if retention.box_of(receipt.end, box) + box <= before}
+    names -= keeping.pinned(repository, read)
     if keep:
         names -= retention.names_of(selected.receipt for selected in select(read, Query(tuple(keep))))
     if dry_run:
         return len(names)
     return retention.expire(repository.store, read.version, read, names, box, time.time_ns())
+
+
+def retain(
+    repository: Repository, revision: str | None, tiers: Sequence[str], *, box: int = DAY, dry_run: bool = False
+) -> int:
+    """Let the segments expire that outlived every tier that has them; gives how many."""
+    rules = [keeping.Tier.parse(text) for text in tiers]
+    read = state(repository, revision)
+    names = keeping.outlived(repository, read, rules, box=box)
+    if dry_run:
+        return len(names)
+    return retention.expire(repository.store, read.version, read, names, box, time.time_ns())
+
+
+def kept(repository: Repository, revision: str | None = None) -> list[dict[str, Any]]:
+    """The totals and top functions, (id, inclusive, exclusive), of boxes that have expired."""
+    return [msgspec.to_builtins(box) for box in keeping.kept(state(repository, revision))]
 
 
 def compare(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import runpy
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +154,62 @@ def test_saved_queries_travel(release: Project, tmp_path: Path) -> None:
     assert clone.perf("pull", "--json").json["records"] == 0
 
 
+def test_rules_of_sharing_apply_to_what_is_pushed(release: Project, tmp_path: Path) -> None:
+    """What comes back is known, also after it was packed or has expired here; a renamed stream does not leave."""
+    secret = sample(2, "add", [sub("Secret", "work", "/home/alice/App.pm", 3, 2), main("app.pl", 1)])
+    records = [begin("r"), secret, label("user", "alice"), end("r"), work(3)]
+    trace(tmp_path / "in/web1.alice.example/a", *records)
+    trace(tmp_path / "in/web1.alice.example/b", writer.code("sub { 'alice' }", 1), work(5), number=2, at=NOON + 86_400)
+    (tmp_path / "in/web2").mkdir()
+    (tmp_path / "in/web2/alice.1.folded").write_text("main;work 7\n")
+    release.perf("fleet", "ingest", str(tmp_path / "in"), "--release", "R1", "--shard", "alice-laptop")
+    release.perf("fleet", "save", "hers", "user=alice")
+    rules = "sharing:\n  omit: [perl]\n  replace:\n    alice: somebody\n"
+    (release.path / ".perf/local.yml").write_text((release.path / ".perf/local.yml").read_text() + rules)
+    release.perf("remote", "add", "shared", "../shared")
+    pushed = release.perf("push", "--yes", "--json")
+    assert pushed.json["records"] == 3
+    assert "1 record of fleets not sent" in pushed.err
+    for path in (release.path.parent / "shared").rglob("*"):
+        assert not path.is_file() or b"alice" not in unpacked(path.read_bytes())
+    assert release.perf("push", "--yes", "--json").json["records"] == 0
+    release.git("clone", "-q", ".", "../clone")
+    clone = Project(release.path.parent / "clone", release.home)
+    clone.perf("init")
+    clone.perf("remote", "add", "shared", "../shared")
+    clone.perf("pull")
+    assert total(clone, "R1") == 10
+    assert total(clone, "R1", "--query", "hers") == 2
+    labels = clone.perf("fleet", "labels", "R1", "--json").json["labels"]
+    assert labels["host"] == {"web1.somebody.example": 10}
+    assert "perl" not in labels
+    assert "/home/somebody/App.pm:Secret::work" in clone.perf("fleet", "report", "R1").out
+    clone.perf("fsck")
+    assert release.perf("pull", "--json").json["records"] == 0
+    release.perf("fleet", "pack")
+    assert release.perf("pull", "--json").json["records"] == 0
+    assert total(release) == 17
+    assert release.perf("fleet", "labels", "--json").json["labels"]["user"] == {"alice": 2}
+    release.perf("fleet", "expire", "--before", "2023-11-16")
+    release.perf("pull")
+    assert total(release) == 12
+    release.perf("push", "--yes")
+    clone.perf("pull")
+    assert total(clone, "R1") == 5
+    for path in (release.path.parent / "shared").rglob("*"):
+        assert not path.is_file() or b"alice" not in unpacked(path.read_bytes())
+
+
+def unpacked(data: bytes) -> bytes:
+    """Bytes with every stream of zlib that is in them."""
+    streams = [data]
+    for start in range(len(data)):
+        if data[start] == 0x78:
+            with contextlib.suppress(zlib.error):
+                streams.append(zlib.decompressobj().decompress(data[start:]))
+    return b"".join(streams)
+
+
 def test_packing_and_expiry(release: Project, tmp_path: Path) -> None:
     for n in range(1, 5):
         trace(tmp_path / f"in/web1/{n}", work(n), number=n, at=NOON + (n // 3) * 86_400)
@@ -168,6 +226,69 @@ def test_packing_and_expiry(release: Project, tmp_path: Path) -> None:
     release.perf("fsck")
     again = release.perf("fleet", "ingest", str(tmp_path / "in"), "--release", "R1", "--json").json
     assert (again["expired"], again["known"], again["new"]) == (2, 2, 0)
+
+
+def test_tiers_and_pins_say_how_long_samples_live(release: Project, tmp_path: Path) -> None:
+    """A segment lives as long as the longest tier that has it, or a pin; what stays of it is listed."""
+    now = int(time.time())
+    for n, days in enumerate((1, 10, 40, 40, 40), 1):
+        records = [begin("r"), work(n), label("action", "cart" if n == 4 else "list"), end("r")]
+        trace(tmp_path / f"in/web{n}/{n}", *records, number=n, at=now - days * 86_400)
+    release.perf("fleet", "ingest", str(tmp_path / "in"), "--release", "R1")
+    release.perf("fleet", "retain", code=2)
+    release.perf("fleet", "pin", "incident", "R1", "--where", "host=web5")
+    assert [each["where"] for each in release.perf("fleet", "pins", "--json").json["pins"]] == ["host=web5"]
+    tiers = ("--tier", "5d", "--tier", "90d:action=cart")
+    assert "would expire 2 segments" in release.perf("fleet", "retain", *tiers, "--dry-run").err
+    assert "expired 0 segments" in release.perf("fleet", "expire", "--before", "41d").err
+    assert "expired 2 segments" in release.perf("fleet", "retain", *tiers, "--save").err
+    assert total(release) == 1 + 4 + 5
+    assert "expired 0 segments" in release.perf("fleet", "retain").err
+    boxes = release.perf("fleet", "kept", "--json").json["boxes"]
+    assert sorted((box["samples"], box["top"][0][1]) for box in boxes) == [(2, 2), (3, 3)]
+    assert "app.pl:main" in release.perf("fleet", "kept").out or "App::work" in release.perf("fleet", "kept").out
+    release.perf("fleet", "unpin", "incident")
+    assert release.perf("fleet", "pins", "--json").json["pins"] == []
+    release.perf("fleet", "unpin", "incident", code=3)
+    assert "expired 1 segment" in release.perf("fleet", "retain").err
+    assert total(release) == 1 + 4
+    release.perf("fleet", "retain", "--tier", "x", code=2)
+    release.perf("fleet", "retain", "--tier", "5d:action", code=2)
+
+
+def test_exemplars_name_segments_of_hot_stacks(release: Project, tmp_path: Path) -> None:
+    for n in range(1, 6):
+        other = sample(1, "add", [sub("App", "rare", "lib/App.pm", 30, 29), main("app.pl", 1)])
+        trace(tmp_path / f"in/web{n}/{n}", work(n), other, number=n)
+    release.perf("fleet", "ingest", str(tmp_path / "in"), "--release", "R1")
+    stacks = release.perf("fleet", "exemplars", "--json").json["stacks"]
+    assert [(each["frames"], each["samples"]) for each in stacks] == [
+        (["App::work", "main"], 15),
+        (["App::rare", "main"], 5),
+    ]
+    assert [(each["host"], each["number"], each["samples"]) for each in stacks[0]["segments"]] == [
+        ("web5", 5, 5),
+        ("web4", 4, 4),
+        ("web3", 3, 3),
+    ]
+    assert stacks[0]["segments"][0]["time"] == NOON * 10**9
+    only = release.perf("fleet", "exemplars", "--function", "App::rare", "--where", "host=web2")
+    assert only.out.splitlines()[0] == "1 samples: App::rare < main"
+
+
+def test_metadata_are_of_everything_or_of_a_query(release: Project) -> None:
+    release.perf("fleet", "save", "carts", "action=cart")
+    release.perf("fleet", "meta", "team=shop", "site=eu")
+    release.perf("fleet", "meta", "team=cart", "--query", "carts")
+    assert release.perf("fleet", "meta", "--json").json["metadata"] == {"site": "eu", "team": "shop"}
+    assert release.perf("fleet", "meta", "--query", "carts", "--json").json["metadata"] == {
+        "site": "eu",
+        "team": "cart",
+    }
+    release.perf("fleet", "meta", "site=")
+    assert "site" not in release.perf("fleet", "meta").out
+    release.perf("fleet", "meta", "--query", "nothing", "a=b", code=3)
+    release.perf("fleet", "meta", "a", code=2)
 
 
 def test_a_spool_is_emptied_and_bad_files_are_put_aside(release: Project, tmp_path: Path) -> None:

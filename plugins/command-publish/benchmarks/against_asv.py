@@ -3,9 +3,9 @@
     python plugins/command-publish/benchmarks/against_asv.py --asv ASV [--versions 1000] [--benchmarks 20] [--rounds 5]
 
 ASV is the program of an environment with asv (`uv venv e && uv pip install --python e/bin/python asv`: e/bin/asv).
-Makes a repository, a suite of benchmarks with five runs for each version in the formats of both, four of which get slower by
-10 %. `cold` is without anything that perfcore remembers, `checked` after `perf check all`, `one more` after one more
-version was measured, `again` with nothing new. asv remembers nothing; it publishes all of it each time.
+Makes a repository, a suite of benchmarks with five runs for each version in the formats of both, four of which get
+slower by 10 %. `cold` is without anything that perfcore remembers, `checked` after `perf check all`, `one more` after
+one more version was measured, `again` with nothing new. asv remembers nothing; it publishes all of it each time.
 """
 
 from __future__ import annotations

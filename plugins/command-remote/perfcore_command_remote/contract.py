@@ -10,7 +10,7 @@ from perfcore_command_remote.driver import FetchCommand, PullCommand, PushComman
 
 
 class RemoteCommandContract(CommandInRepositoryContract):
-    examples = (["add", "shared", "../shared"], ["--json"])
+    examples = (["add", "shared", "../shared"], ["--json"], ["gc", "shared", "--dry-run"])
 
     @pytest.fixture
     def driver(self) -> RemoteCommand:

@@ -3,6 +3,7 @@ the same everywhere."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 import attrs
@@ -26,7 +27,7 @@ from perfcore.store.store import (
 @attrs.frozen
 class Holdings:
     """A store with its keys as they were listed. `refused` says of each key that was left out why nothing can be kept
-    there."""
+    there, and which were listed twice."""
 
     store: Store
     rows: Mapping[str, Listed]
@@ -37,8 +38,10 @@ class Holdings:
         listed = list(store.storage.list(OBJECTS))
         rows = {row.key: row for row in listed if is_object_key(row.key)}
         refused = {key: text for key, row in rows.items() if (text := too_large(row))}
+        counted = Counter(row.key for row in listed)
+        twice = tuple(f"{key} is listed twice: one of them may be old" for key, times in counted.items() if times > 1)
         refused |= {key: objects.folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
-        return cls(store, {key: row for key, row in rows.items() if key not in refused}, tuple(refused.values()))
+        return cls(store, {key: row for key, row in rows.items() if key not in refused}, (*refused.values(), *twice))
 
     def has(self, id: str) -> bool:
         """Whether there is an object of this id."""

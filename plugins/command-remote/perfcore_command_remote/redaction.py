@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from perfcore.model import Entry
 from perfcore.profile import pieces
 from perfcore.profile.columns import Column, from_buffer
 from perfcore.profile.table import Table
-from perfcore.store import objects
+from perfcore.store import objects, sets
 from perfcore.store.index import Index
 from perfcore.store.store import Store, table_object
 from perfcore_command_remote.links import Links
@@ -34,6 +35,11 @@ class Translation(Protocol):
     def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
         """A list of notes of the source."""
 
+    def record(
+        self, key: str, data: bytes, record: sets.Record, problems: list[str]
+    ) -> tuple[bytes, tuple[str, ...]] | None:
+        """(bytes, ids of its objects) of a record of a set; None for one that is not brought."""
+
     def original(self, id: str) -> str:
         """The id of the object in the source that an object for the target was made of."""
 
@@ -50,6 +56,11 @@ class AsItIs:
     def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
         return ids
 
+    def record(
+        self, key: str, data: bytes, record: sets.Record, problems: list[str]
+    ) -> tuple[bytes, tuple[str, ...]] | None:
+        return data, record.ids
+
     def original(self, id: str) -> str:
         return id
 
@@ -60,12 +71,16 @@ class AsItIs:
 @attrs.define
 class Redacting:
     """For a push: profiles and notes are objects of their own after redaction, which the store gets too. What the
-    target has unredacted stays as it is: it left the machine before there were rules. A `dry` one writes nothing."""
+    target has unredacted stays as it is: it left the machine before there were rules. A `dry` one writes nothing.
+    `withheld` counts records to whose names the rules apply."""
 
     store: Store
     rules: Rules
     links: Links
     dry: bool = False
+    withheld: int = 0
+    _moved: dict[tuple[str, ...], list[str]] = attrs.field(factory=dict)
+    _profiles: dict[str, tuple[str, tuple[str, ...]]] = attrs.field(factory=dict)
 
     def index(self, incoming: Index, current: Index | None, problems: list[str]) -> Index:
         there = current.entries if current is not None else ()
@@ -82,6 +97,24 @@ class Redacting:
 
     def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
         return tuple(redacted for id in ids if (redacted := self._tried(id, self._note, problems)) is not None)
+
+    def record(
+        self, key: str, data: bytes, record: sets.Record, problems: list[str]
+    ) -> tuple[bytes, tuple[str, ...]] | None:
+        from perfcore_fleet_kit import redaction
+
+        try:
+            new = redaction.redacted(record, key, _Redactor(self))
+        except (FormatError, NotFoundError) as error:
+            problems.append(error.message)
+            return None
+        if new is None:
+            self.withheld += 1
+            return None
+        encoded = sets.encode(new)
+        if encoded != data:
+            self.links.keep(_digest(encoded), _digest(data))
+        return encoded, new.ids
 
     def original(self, id: str) -> str:
         return self.links.originals.get(id, id)
@@ -136,6 +169,20 @@ class Redacting:
             return id, ids
         return self._put(item._replace(content=msgspec.json.encode(new)), id), ids
 
+    def profile(self, id: str) -> tuple[str, tuple[str, ...]]:
+        """(id, ids of the pieces of its tables) of a stored profile after redaction. FormatError where it is damaged,
+        NotFoundError where it is missing."""
+        if id not in self._profiles:
+            self._profiles[id] = self._profile(id, self.store.get(id, "profile"))
+        return self._profiles[id]
+
+    def code(self, id: str) -> str:
+        """The id of a text that is an object of its own after redaction."""
+        item = self.store.get(id, "code")
+        text = self.rules.text(item.content.decode("utf-8", "surrogatepass"))
+        new = item._replace(content=text.encode("utf-8", "surrogatepass"))
+        return id if new == item else self._put(new)
+
     def _table(self, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         new = dict(table)
         if table.get("columns"):
@@ -150,6 +197,9 @@ class Redacting:
 
     def _pieces(self, name: str, ids: Iterable[str]) -> list[str]:
         """The pieces of a table, each of which may continue the one before it."""
+        ids = tuple(ids)
+        if ids in self._moved:  # the profiles of a fleet share their stacks
+            return self._moved[ids]
         moved: dict[str, str] = {}
         for id in ids:
             raw = self.store.get_piece(id)
@@ -158,7 +208,8 @@ class Redacting:
             new_base = pieces.Base(moved.get(base.id, base.id), base.rows) if base is not None else None
             unchanged = new is piece and (base is None or new_base == base)
             moved[id] = id if unchanged else self._put(table_object(name, pieces.encode(new, new_base)))
-        return list(moved.values())
+        self._moved[ids] = list(moved.values())
+        return self._moved[ids]
 
     def _texts(self, table: Table) -> Table:
         changed = [new for column in table.columns if (new := self._column(column)) is not column]
@@ -184,6 +235,26 @@ class Redacting:
         return id
 
 
+@attrs.frozen
+class _Redactor:
+    """What records of a fleet need of the rules."""
+
+    redacting: Redacting
+
+    @property
+    def omit(self) -> frozenset[str]:
+        return self.redacting.rules.omit
+
+    def text(self, text: str) -> str:
+        return self.redacting.rules.text(text)
+
+    def profile(self, id: str) -> tuple[str, tuple[str, ...]]:
+        return self.redacting.profile(id)
+
+    def code(self, id: str) -> str:
+        return self.redacting.code(id)
+
+
 @attrs.define
 class Restoring:
     """For a pull: what was redacted here is what it was made of."""
@@ -200,6 +271,12 @@ class Restoring:
     def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
         return tuple(map(self.original, ids))
 
+    def record(
+        self, key: str, data: bytes, record: sets.Record, problems: list[str]
+    ) -> tuple[bytes, tuple[str, ...]] | None:
+        # A receipt that was packed here after it was sent would come back, redacted.
+        return None if _digest(data) in self.links.originals else (data, record.ids)
+
     def original(self, id: str) -> str:
         return self.links.originals.get(id, id)
 
@@ -211,6 +288,10 @@ class Restoring:
         if original is None:
             return entry
         return original._replace(created=entry.created, tags=entry.tags, tombstone=entry.tombstone)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def _decoded(content: bytes, where: str) -> Any:

@@ -1,4 +1,4 @@
-"""`perf remote`: list, add and remove remotes."""
+"""`perf remote`: list, add and remove remotes, and keep them in order."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import AsJson
-from perfcore.text import align, printable
-from perfcore_command_remote import remotes
+from perfcore.cli.options import AsJson, seconds
+from perfcore.text import align, plural, printable, quantity
+from perfcore_command_remote import remotes, upkeep
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as origin.", show_default=False)]
 
@@ -20,6 +20,7 @@ def new_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(remote)
     app.command()(add)
     app.command()(remove)
+    app.command()(gc)
     return app
 
 
@@ -66,3 +67,62 @@ def remove(ctx: typer.Context, name: Name) -> None:
     console: Console = ctx.obj
     remotes.remove(console.repository, name)
     console.say(f"{printable(name)} is forgotten")
+
+
+def gc(
+    ctx: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[REMOTE]", help="Default: the only one, or origin.", show_default=False),
+    ] = None,
+    expire: Annotated[
+        str | None,
+        typer.Option(
+            "--expire",
+            metavar="TIME",
+            help="Take profiles off that were made longer ago, such as 180d, and have no tag. Clones keep theirs.",
+        ),
+    ] = None,
+    grace: Annotated[
+        str | None,
+        typer.Option(
+            "--grace",
+            metavar="TIME",
+            help="Keep objects used within this time, such as 30d (default: gc.grace, two weeks).",
+        ),
+    ] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Nobody else pushes or pulls now: allow times under a day.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove what nothing on a remote refers to.
+
+    What somebody used within its grace stays. With --expire, old profiles are taken off first, and a push does
+    not bring them back. In git, the history of the ref begins anew, so that the server can forget what was removed.
+    """
+    console: Console = ctx.obj
+    result = upkeep.collect(
+        console.repository,
+        name,
+        expire=seconds("--expire", expire),
+        grace=seconds("--grace", grace),
+        alone=alone,
+        dry_run=dry_run,
+        listener=console,
+    )
+    console.clear_progress()
+    if as_json:
+        console.json(result.as_json())
+        return
+    for version, entry in result.expired if dry_run else ():
+        console.line(f"{version[:10]}  {printable(entry.label)}")
+    for key in result.garbage.removed if dry_run else ():
+        console.line(key)
+    verb = "would remove" if dry_run else "removed"
+    if expire is not None:
+        versions = {version for version, _ in result.expired}
+        console.say(f"{verb} {plural(len(result.expired), 'profile')} of {plural(len(versions), 'version')}")
+    size = f"({quantity(result.garbage.bytes, 'B')})"
+    console.say(f"{verb} {plural(len(result.garbage.removed), 'object')} {size}, {result.garbage.kept:,} kept")

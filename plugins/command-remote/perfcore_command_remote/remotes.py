@@ -115,9 +115,9 @@ def opened(repository: Repository, remote: Remote) -> Store:
     return Store(driver)
 
 
-def memory_file(repository: Repository, remote: Remote, direction: str) -> Path:
-    """Where it is kept what the last transfer to or from a remote left."""
-    return repository.perf / "cache" / "remotes" / f"{_digest(remote.url)}.{direction}"
+def transfers_name(remote: Remote, direction: str) -> str:
+    """The name of the transfers to or from a remote in the read model."""
+    return f"{_digest(remote.url)}.{direction}"
 
 
 def add(repository: Repository, name: str, url: str) -> Remote:

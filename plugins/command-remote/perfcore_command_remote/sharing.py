@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfcore.model.listener import Listener, SilentListener
-from perfcore_command_remote import remotes
+from perfcore_command_remote import remotes, retention
 from perfcore_command_remote.leaving import Leaving, leaving
 from perfcore_command_remote.links import Links
-from perfcore_command_remote.memory import Memory
+from perfcore_command_remote.memory import Memory, is_told, keep_told
 from perfcore_command_remote.redaction import AsItIs, Redacting, Restoring, Translation
+from perfcore_command_remote.remotes import Remote
 from perfcore_command_remote.rules import Rules
+from perfcore_command_remote.set_back import Pushed
+from perfcore_command_remote.tag_rules import tell_doubled
 from perfcore_command_remote.transfer import Transferred, transfer
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def first_look(
     """What a push would tell about the machine and its users. None where `agree` was called for this remote and these
     rules."""
     rules, listener = Rules.of(repository.config), listener or SilentListener()
-    if _agreement(repository, remote, rules).exists():
+    if is_told(repository.store.read_model, _agreement(repository, remote, rules)):
         return None
     translation = _redaction(repository, True)
     done = _push(repository, remote, translation, versions, True, listener)
@@ -52,9 +54,7 @@ def first_look(
 
 def agree(repository: Repository, remote: str | None = None) -> None:
     """Remember that what leaves for a remote by these rules was told."""
-    path = _agreement(repository, remote, Rules.of(repository.config))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
+    keep_told(repository.store.read_model, _agreement(repository, remote, Rules.of(repository.config)))
 
 
 def pull(
@@ -66,16 +66,24 @@ def pull(
     listener: Listener | None = None,
 ) -> Transferred:
     """Bring from a remote what is not here. What comes is data: nothing of it runs."""
-    place = remotes.named(repository, remote)
-    return transfer(
-        remotes.opened(repository, place),
+    place, listener = remotes.named(repository, remote), listener or SilentListener()
+    there = remotes.opened(repository, place)
+    # What rules made of profiles is not compared with them.
+    is_redacted = bool(Rules.of(repository.config))
+    pushed = None if is_redacted else Pushed(_memory(repository, place, "push"), retention.read(there))
+    done = transfer(
+        there,
         repository.store,
-        Memory.read(remotes.memory_file(repository, place, "pull")),
-        listener or SilentListener(),
+        _memory(repository, place, "pull"),
+        listener,
         versions=versions,
         translation=Restoring(_links(repository)),
+        pushed=pushed,
         dry_run=dry_run,
     )
+    if done.profiles or done.tagged:
+        tell_doubled(repository, listener)
+    return done
 
 
 def _push(
@@ -87,10 +95,19 @@ def _push(
     listener: Listener,
 ) -> Transferred:
     place = remotes.named(repository, remote)
-    memory = Memory.read(remotes.memory_file(repository, place, f"push{Rules.of(repository.config).digest}"))
+    memory = _memory(repository, place, f"push{Rules.of(repository.config).digest}")
     there = remotes.opened(repository, place)
+    if (cutoff := retention.read(there)).before:
+        listener.note(f"{place.name} keeps no profiles made before {cutoff.date}, unless they have a tag")
     return transfer(
-        repository.store, there, memory, listener, versions=versions, translation=translation, dry_run=dry_run
+        repository.store,
+        there,
+        memory,
+        listener,
+        versions=versions,
+        translation=translation,
+        cutoff=cutoff,
+        dry_run=dry_run,
     )
 
 
@@ -99,8 +116,12 @@ def _redaction(repository: Repository, dry_run: bool) -> Translation:
     return Redacting(repository.store, rules, _links(repository), dry_run) if rules else AsItIs()
 
 
-def _agreement(repository: Repository, remote: str | None, rules: Rules) -> Path:
-    return remotes.memory_file(repository, remotes.named(repository, remote), f"told{rules.digest}")
+def _memory(repository: Repository, remote: Remote, direction: str) -> Memory:
+    return Memory.read(repository.store.read_model, remotes.transfers_name(remote, direction))
+
+
+def _agreement(repository: Repository, remote: str | None, rules: Rules) -> str:
+    return remotes.transfers_name(remotes.named(repository, remote), f"push{rules.digest}")
 
 
 def _links(repository: Repository) -> Links:

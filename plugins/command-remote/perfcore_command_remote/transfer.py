@@ -21,10 +21,14 @@ from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.index import Index
 from perfcore.store.store import Store, key_id, object_key, opened
+from perfcore.text import plural
 from perfcore_command_remote.holdings import Holdings, decode_index, verified
 from perfcore_command_remote.memory import Memory
 from perfcore_command_remote.records import RecordChange, plan_records
 from perfcore_command_remote.redaction import AsItIs, Redacting, Translation
+from perfcore_command_remote.retention import EVERYTHING, Cutoff
+from perfcore_command_remote.set_back import Pushed
+from perfcore_command_remote.tag_rules import refused_tags
 from perfcore_command_remote.writer import Writer
 
 _TRIES = 20  # while others write to the same place, each of whom succeeded in between
@@ -78,6 +82,7 @@ class _Plan:
     records: dict[str, RecordChange] = attrs.field(factory=dict)
     joinable: set[str] = attrs.field(factory=set)
     problems: list[str] = attrs.field(factory=list)
+    notices: list[str] = attrs.field(factory=list)
 
     def needed(self) -> dict[str, None]:
         """The ids of all objects that new entries and notes refer to; a profile after its tables."""
@@ -101,13 +106,16 @@ def transfer(
     *,
     versions: Container[str] | None = None,
     translation: Translation | None = None,
+    cutoff: Cutoff = EVERYTHING,
+    pushed: Pushed | None = None,
     dry_run: bool = False,
 ) -> Transferred:
-    """Bring everything from the source to the target, or the profiles of some versions only, as the translation says.
-    What is damaged on either side is left out and named."""
+    """Bring everything from the source to the target, or the profiles of some versions only, as the translation says,
+    except for those that the target does not keep. What the source lacks that was `pushed` to it is named, and so is
+    what is damaged on either side and left out."""
     for _ in range(_TRIES):
         try:
-            return _once(source, target, memory, listener, versions, translation or AsItIs(), dry_run)
+            return _once(source, target, memory, listener, versions, translation or AsItIs(), cutoff, pushed, dry_run)
         except ConflictError:
             continue  # somebody else was faster: what they wrote is read, and joined with ours
     raise ConflictError(f"others keep writing to the same place: {_TRIES} tries failed", hint="try again")
@@ -120,15 +128,20 @@ def _once(
     listener: Listener,
     versions: Container[str] | None,
     translation: Translation,
+    cutoff: Cutoff,
+    pushed: Pushed | None,
     dry_run: bool,
 ) -> Transferred:
     listener.progress(0, 0, "comparing")
     ours, theirs = Holdings.of(source), Holdings.of(target)
-    plan = _planned(ours, theirs, memory, versions, translation)
-    if isinstance(translation, Redacting):  # names of hosts and labels are what the rules are to keep here
-        listener.note("records of fleets are not sent while sharing.omit or sharing.replace is set")
-    else:
-        plan.records = plan_records(source, target, versions, plan.problems)
+    plan = _planned(ours, theirs, memory, versions, translation, cutoff)
+    if pushed is not None:
+        plan.problems += pushed.lacking(ours, theirs)
+    for notice in plan.notices:
+        listener.note(notice)
+    plan.records = plan_records(source, target, versions, translation, plan.problems)
+    if isinstance(translation, Redacting) and translation.withheld:
+        listener.note(f"{plural(translation.withheld, 'record')} of fleets not sent: rules apply to their names")
     if not dry_run:
         translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id)]
@@ -156,7 +169,12 @@ def _once(
 
 
 def _planned(
-    ours: Holdings, theirs: Holdings, memory: Memory, versions: Container[str] | None, translation: Translation
+    ours: Holdings,
+    theirs: Holdings,
+    memory: Memory,
+    versions: Container[str] | None,
+    translation: Translation,
+    cutoff: Cutoff,
 ) -> _Plan:
     plan = _Plan(problems=[*ours.refused])
     for key, data in ours.joinable(memory.objects, lambda key: memory.is_joined(key, ours, theirs)):
@@ -168,7 +186,8 @@ def _planned(
             if notes.is_list(data):
                 _plan_notes(plan, key, data, there, translation)
             else:
-                _plan_index(plan, ours, theirs, key, data, there, versions, translation)
+                _plan_index(plan, ours, theirs, key, data, there, versions, translation, cutoff)
+                plan.notices += refused_tags(key, data)
         except FormatError as error:
             plan.problems.append(error.message)
     return plan
@@ -183,12 +202,15 @@ def _plan_index(
     there: bytes | None,
     versions: Container[str] | None,
     translation: Translation,
+    cutoff: Cutoff,
 ) -> None:
     incoming = decode_index(key, data)
     if versions is not None and incoming.version not in versions:
         return
     current = decode_index(key, there) if there is not None else None
-    incoming = translation.index(incoming, current, plan.problems)
+    incoming = cutoff.kept(translation.index(incoming, current, plan.problems), current)
+    if not incoming.entries and current is None:
+        return
     joined = indexes.merge(current, incoming) if current is not None else incoming
     present = set(current.entries) if current is not None else set()
     sent = set(incoming.entries)
@@ -280,13 +302,17 @@ def _join(plan: _Plan, theirs: Holdings, writer: Writer) -> None:
     for key, record in plan.records.items():
         writer.put_record(key, record.data, record.tag)
     writer.flush()
-    if not writer.together:
-        _secure(plan, theirs.store)
+    _secure(plan, theirs.store, writer.together)
 
 
-def _secure(plan: _Plan, store: Store) -> None:
-    """Make what was there already look new, now that it is referred to: or `gc` might take it for garbage.
-    ConflictError where it went meanwhile, so that the transfer begins again."""
+def _secure(plan: _Plan, store: Store, together: bool) -> None:
+    """Make what was there already look new, now that it is referred to: or `gc` might take it for garbage. A storage
+    that writes together removes nothing while an index changes, so there it is enough to look. ConflictError where
+    something went meanwhile, so that the transfer begins again."""
+    if together:
+        for id in store.missing(plan.needed()):
+            raise ConflictError(f"object {id} went: a collection of garbage was faster")
+        return
     try:
         store.touch(plan.needed())
     except KeyMissingError as error:

@@ -17,6 +17,7 @@ from perfcore_testing.project import Project
 
 from perfcore.library import open_repository
 from perfcore.model import Header
+from perfcore.store import index as indexes
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "transfer.json"
 
@@ -231,3 +232,52 @@ def test_rules_that_cannot_be_used_let_nothing_leave(project: Project, tmp_path:
     project.perf("remote", "add", "shared", str(tmp_path / "shared"))
     assert "sharing.replace" in project.perf("push", code=2).err
     assert not (tmp_path / "shared" / "objects").exists()
+
+
+def test_tags_that_break_the_rules_do_not_come_along(project: Project, other: Project) -> None:
+    register(project, 100)
+    repository = open_repository(project.path).repository
+    (entry,) = repository.entries(repository.version())
+    hostile = entry._replace(tags=("good", "=1+1", "a b", "-rf", "\x1b[31m", "0@i"))
+    repository.store.update_index(
+        "git", repository.version(), lambda index: indexes.add(indexes.bury(index, entry), hostile)
+    )
+    other.perf("remote", "add", "shared", str(project.path))
+    assert "that break the rules of `perf tag` are left out" in other.perf("pull").err
+    assert [row["tag"] for row in other.perf("tag", "--json").json["tags"]] == ["=1+1", "good"]
+    assert "nothing to be pulled" in other.perf("pull").err
+
+
+def test_a_tag_that_two_clones_gave_names_neither_until_it_is_taken_off_one(
+    project: Project, other: Project, tmp_path: Path
+) -> None:
+    register(project, 100)
+    mine = register(other, 200)
+    for clone in (project, other):
+        clone.perf("tag", "release", "0@i")
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    assert "the tag release names 2 profiles now" in other.perf("pull").err
+    assert "fits 2 profiles" in other.perf("show", "release", code=3).err
+    other.perf("tag", "--delete", "release", mine)
+    other.perf("push")
+    assert "now" not in project.perf("pull").err
+    assert "100 ns" in project.perf("show", "--one-line", "release").out
+
+
+def test_the_document_of_a_collection_follows_its_schema(project: Project, tmp_path: Path) -> None:
+    profile = register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    document = project.perf("remote", "gc", "--expire", "30d", "--json").json
+    Draft202012Validator(json.loads(SCHEMA.with_name("remote-gc.json").read_text())).validate(document)
+    assert [row["profile"] for row in document["expired"]] == [profile]
+
+
+def test_a_damaged_retention_stops_a_push(project: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    (tmp_path / "shared" / "retention").mkdir()
+    (tmp_path / "shared" / "retention" / "expired").write_text('{"format": 1, "before": ')
+    assert "retention/expired of the remote is damaged" in project.perf("push", code=4).err

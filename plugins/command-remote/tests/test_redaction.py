@@ -23,6 +23,7 @@ from perfcore.model.listener import SilentListener
 from perfcore.profile.table import column, table
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects
+from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store
 
 VCS = "git"
@@ -76,7 +77,7 @@ def live(store: Store) -> tuple[Entry, ...]:
 def bring(
     source: Store, target: Store, translation: Translation | None = None, *, dry_run: bool = False
 ) -> Transferred:
-    done = transfer(source, target, Memory(None), SilentListener(), translation=translation, dry_run=dry_run)
+    done = transfer(source, target, Memory(ReadModel(None)), SilentListener(), translation=translation, dry_run=dry_run)
     assert not done.problems
     return done
 

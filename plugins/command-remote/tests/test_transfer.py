@@ -22,6 +22,7 @@ from perfcore.model import Entry
 from perfcore.model.listener import SilentListener
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects
+from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store, object_key
 
 VCS = "git"
@@ -49,7 +50,7 @@ def entries(store: Store, count: int = 20) -> dict[str, set[Entry]]:
 
 
 def bring(source: Store, target: Store, path: Path | None = None, **options: object) -> Transferred:
-    memory = Memory.read(path) if path is not None else Memory(None)
+    memory = Memory.read(ReadModel(path), "x") if path is not None else Memory(ReadModel(None))
     return transfer(source, target, memory, SilentListener(), **options)  # type: ignore[arg-type]
 
 
@@ -182,7 +183,7 @@ def test_what_was_brought_before_is_not_read_again(here: Store, there: Store, tm
         register(here, number, 100 + number)
     memory = tmp_path / "memory"
     bring(here, there, memory)
-    assert len(Memory.read(memory).joined) == 10
+    assert len(Memory.read(ReadModel(memory), "x").joined) == 10
     register(here, 3, 300)
     register(there, 4, 400)
     read: list[str] = []

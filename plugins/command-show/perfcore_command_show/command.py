@@ -75,10 +75,7 @@ def show(
         wants_page = in_browser if file is None else file.suffix.lower() in _PAGES
         chosen = view if named or values or not wants_page else _page_view(console, data)
         drawing = views.make(console, chosen, data, values)
-        if in_browser and file is None:
-            file, replace = views.temporary_page(console.repository, refs[0].title), True
-        console.output_to(file, force=replace, browse=in_browser)
-        drawing.draw(console, data)
+        drawing.draw_to(console, data, file, force=replace, browse=in_browser, name=refs[0].title)
 
     run_plugin_command(console.plugins, "view", view, options, render, f"perf show {view}")
 

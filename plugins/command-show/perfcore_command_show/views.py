@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from perfcore.model.views import DEFAULT_ACCEPTS
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import PluginInfo
 from perfcore.repository.repository import Repository
-from perfcore.store.pending import content_name
+from perfcore.text import printable
 
+_PAGES = (".html", ".htm", ".svg")  # files that hold one page
 _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories", "changes": "changes"}
 
 
@@ -32,6 +34,26 @@ class MadeView:
     def draw(self, console: Console, data: ViewData) -> None:
         with guard(self.plugin, "render"):
             self.driver.render(data, console)
+
+    def draw_to(
+        self, console: Console, data: ViewData, path: Path | None, *, force: bool, browse: bool, name: str = "page"
+    ) -> None:
+        """Draw to a file, or a folder where the view makes one; `browse` opens it, and without a path something
+        temporary of this name."""
+        is_folder = getattr(self.driver, "folder", False)
+        if browse and path is None:
+            page = temporary_page(console.repository, name)
+            path, force = page.with_suffix("") if is_folder else page, True
+        if path is None or not is_folder:
+            console.output_to(path, force=force, browse=browse)
+            self.draw(console, data)
+            return
+        if path.suffix.lower() in _PAGES:
+            raise UsageError(f"the view {self.plugin.name} makes a folder of pages", hint=f"-o {path.with_suffix('')}")
+        console.path, console.width, console.color = path, None, False
+        self.draw(console, data)
+        if browse:
+            _open(console, path / "index.html")
 
 
 def make(console: Console, name: str, data: ViewData, options: Mapping[str, Any] = EMPTY) -> MadeView:
@@ -47,11 +69,18 @@ def make(console: Console, name: str, data: ViewData, options: Mapping[str, Any]
     return MadeView(plugin, driver)
 
 
+def _open(console: Console, page: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        console.say(f"there is no browser here that could open {printable(str(page))}")
+
+
 def temporary_page(repository: Repository, name: str) -> Path:
     """Where a page that is only looked at is written: looking at the same again adds no file."""
     folder = repository.perf / "tmp"
     folder.mkdir(exist_ok=True)
-    return folder / f"{content_name(name.encode())}.html"
+    return folder / f"{hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()[:10]}.html"
 
 
 def _accepts(driver: type[Any]) -> frozenset[str]:

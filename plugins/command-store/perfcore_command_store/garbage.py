@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 # A driver's unfinished files younger than an hour may belong to a process at work: no write of the store takes longer.
 _UNFINISHED = 3_600_000_000_000
+_TRIES = 20  # of a storage that removes together, while others write to it
 _EARLIER_CACHES = ("amounts", "checked", "indexes", "scans", "stacks")
 
 
@@ -57,22 +58,29 @@ def remove_garbage(repository: Repository, grace: float | None = None, *, dry_ru
     others in fewer files, where the storage can."""
     seconds = float(repository.config.get("gc.grace")) if grace is None else grace
     before = time.time_ns() - int(seconds * 1e9)
-    swept = collect_garbage(repository.store, older_than=before, dry_run=dry_run)
-    storage = repository.store.storage
-    packed = 0
+    result = sweep(repository.store, before, dry_run=dry_run)
     if not dry_run:
         _remove_earlier_caches(repository)
-        if hasattr(storage, "prune"):
-            storage.prune(min(before, time.time_ns() - _UNFINISHED))
-        if hasattr(storage, "pack"):
-            packed = storage.pack(OBJECTS)
+    return result
+
+
+def sweep(store: Store, before: int, *, dry_run: bool = False) -> GcResult:
+    """The same for a store of which there is no repository here; `before` is in ns since 1970 UTC."""
+    swept = collect_garbage(store, older_than=before, dry_run=dry_run)
+    packed = 0
+    if not dry_run:
+        if hasattr(store.storage, "prune"):
+            store.storage.prune(min(before, time.time_ns() - _UNFINISHED))
+        if hasattr(store.storage, "pack"):
+            packed = store.storage.pack(OBJECTS)
     return GcResult(dry_run=dry_run, removed=swept.removed, bytes=swept.bytes, kept=swept.kept, packed=packed)
 
 
 def _remove_earlier_caches(repository: Repository) -> None:
     """Remove what a perfcore kept in `.perf/cache` before there was a read model."""
-    for name in _EARLIER_CACHES:
-        path = repository.perf / "cache" / name
+    cache = repository.perf / "cache"
+    transfers = [path for kind in ("pull", "push*", "told*") for path in (cache / "remotes").glob(f"*.{kind}")]
+    for path in (*(cache / name for name in _EARLIER_CACHES), *transfers):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
@@ -85,6 +93,14 @@ def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> 
 
     Nothing is removed that is not called as objects are. FormatError for a damaged index or pending profile, before
     anything is removed: what it refers to is not known."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(ConflictError):
+            return _collected(store, older_than, dry_run)
+    raise ConflictError(f"others keep writing to the store: {_TRIES} tries failed", hint="try again")
+
+
+def _collected(store: Store, older_than: int, dry_run: bool) -> GarbageReport:
+    state = store.storage.state() if hasattr(store.storage, "state") else ""
     # What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
     # Whoever makes something reachable touches it afterwards: if that was before the first listing, the second one
     # holds the root; if it was later, the tag is not the listed one and `delete` refuses. So no clock decides
@@ -94,10 +110,7 @@ def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> 
     garbage = [
         row for row in listed if row.key not in lists and key_id(row.key) not in reachable and row.modified < older_than
     ]
-    removed = []
-    for row in garbage:
-        if dry_run or _remove(store, row):
-            removed.append(row)
+    removed = garbage if dry_run else _removed(store, garbage, state)
     return GarbageReport(
         removed=tuple(row.key for row in removed),
         bytes=sum(row.size for row in removed),
@@ -173,6 +186,15 @@ def _held_by(store: Store, waiting: Pending) -> set[str]:
     content, pieces = codec.for_object(data, keep, where=waiting.key)
     assert waiting.profile is not None
     return {*tables, *pieces, objects.identify(objects.Object("profile", waiting.profile.header.type, content))}
+
+
+def _removed(store: Store, garbage: list[Listed], state: str) -> list[Listed]:
+    """Remove these keys, those that somebody used meanwhile excepted. A storage whose writes are dear has methods
+    `state` and `delete_many`: nothing is removed, and ConflictError raised, where anything changed since."""
+    if hasattr(store.storage, "delete_many"):
+        gone = set(store.storage.delete_many([(row.key, row.tag) for row in garbage], state))
+        return [row for row in garbage if row.key in gone]
+    return [row for row in garbage if _remove(store, row)]
 
 
 def _remove(store: Store, row: Listed) -> bool:

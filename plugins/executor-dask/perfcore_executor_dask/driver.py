@@ -37,7 +37,7 @@ class DaskSettings:
 
 
 @attrs.define
-class _Part:
+class _Share:
     """A session on its way: its plan, the task that measures it, and the tries that a lost worker ended."""
 
     plan: Plan
@@ -97,29 +97,29 @@ class _Submission:
         self.settings, self.client, self.listener = settings, client, listener
         self.name = f"perfcore-{uuid.uuid4().hex}"
         self.host = ""  # the machine of the plan, if it stays on one
-        self.parts = [_Part(part) for part in _sessions(plan)]
+        self.shares = [_Share(share) for share in _sessions(plan)]
 
     def answers(self) -> Iterator[Measured]:
         import distributed
 
         cancelled: Any = distributed.Event(self.name, client=self.client)  # type: ignore[no-untyped-call]
         self.client.subscribe_topic(self.name, self._heard)
-        waiting = list(self.parts)
+        waiting = list(self.shares)
         try:
-            for part in waiting:
-                self._start(part)
+            for share in waiting:
+                self._start(share)
             while waiting:
-                part = self._ended(waiting)
-                if answers := self._finished(part):
-                    waiting.remove(part)
+                share = self._ended(waiting)
+                if answers := self._finished(share):
+                    waiting.remove(share)
                     yield from answers
         finally:
             cancelled.set()
-            self.client.cancel([part.task for part in waiting if part.task is not None], force=True)
+            self.client.cancel([share.task for share in waiting if share.task is not None], force=True)
             with contextlib.suppress(ValueError):
                 self.client.unsubscribe_topic(self.name)
 
-    def _start(self, part: _Part) -> None:
+    def _start(self, share: _Share) -> None:
         """Submit a session to the workers that may measure it."""
         from perfcore_executor_kit import plan_format
 
@@ -131,14 +131,14 @@ class _Submission:
                 self._note(f"{self.host} is gone: what is left is measured on another machine, in a history of its own")
             self.host = max(sorted(hosts), key=lambda host: len(hosts[host]))
         names = [self.host] if not self.settings.spread else sorted(hosts)
-        part.workers = tuple(worker for host in names for worker in hosts[host])
-        part.host, part.started = ", ".join(names), time.time_ns()
-        part.task = self.client.submit(
+        share.workers = tuple(worker for host in names for worker in hosts[host])
+        share.host, share.started = ", ".join(names), time.time_ns()
+        share.task = self.client.submit(
             task.measure,
-            plan_format.encode_plan(part.plan),
+            plan_format.encode_plan(share.plan),
             self.name,
             self.settings.remote,
-            workers=part.workers,
+            workers=share.workers,
             resources={self.settings.resource: 1} if self.settings.resource else None,
             retries=0,
             pure=False,
@@ -181,48 +181,48 @@ class _Submission:
         answers = self.client.run(question, workers=workers, on_error="return") if workers else {}
         return {address: answer for address, answer in answers.items() if isinstance(answer, str)}
 
-    def _ended(self, waiting: list[_Part]) -> _Part:
-        """The next part whose task ended, or whose workers all went."""
+    def _ended(self, waiting: list[_Share]) -> _Share:
+        """The next share whose task ended, or whose workers all went."""
         while True:
-            for part in waiting:
-                if part.task.done():
-                    return part
+            for share in waiting:
+                if share.task.done():
+                    return share
             alive = self._alive()
-            for part in waiting:
-                if not alive.keys() & set(part.workers):
-                    return part
+            for share in waiting:
+                if not alive.keys() & set(share.workers):
+                    return share
             time.sleep(_LOOK / 10)
 
-    def _finished(self, part: _Part) -> list[Measured]:
-        """The answers of a part; none where it is measured again."""
+    def _finished(self, share: _Share) -> list[Measured]:
+        """The answers of a share; none where it is measured again."""
         import distributed
         from perfcore_executor_kit import plan_format
 
         try:
-            if not part.task.done():
-                raise PerfError(f"all workers on {part.host} are gone")
-            encoded = part.task.result()
+            if not share.task.done():
+                raise PerfError(f"all workers on {share.host} are gone")
+            encoded = share.task.result()
         except (distributed.KilledWorker, distributed.scheduler.NoValidWorkerError, PerfError) as error:
-            if isinstance(error, PerfError) and part.task.done():
+            if isinstance(error, PerfError) and share.task.done():
                 raise
-            return self._lost(part, _reason(error))
+            return self._lost(share, _reason(error))
         answers = [plan_format.decode_measured(data) for data in encoded]
         failed = next((answer.error for answer in answers if answer.retry and answer.error is not None), None)
-        if failed is not None and len(part.lost) < self.settings.retries:
-            return self._lost(part, failed.message)
-        return [attrs.evolve(answer, attempts=(*part.lost, *answer.attempts)) for answer in answers]
+        if failed is not None and len(share.lost) < self.settings.retries:
+            return self._lost(share, failed.message)
+        return [attrs.evolve(answer, attempts=(*share.lost, *answer.attempts)) for answer in answers]
 
-    def _lost(self, part: _Part, reason: str) -> list[Measured]:
+    def _lost(self, share: _Share, reason: str) -> list[Measured]:
         """Nothing of a lost try was given to anybody, so the whole session is measured again."""
-        part.lost.append(Attempt(worker=part.host, started=part.started, error=reason))
-        self.client.cancel([part.task], force=True)
-        if len(part.lost) <= self.settings.retries:
+        share.lost.append(Attempt(worker=share.host, started=share.started, error=reason))
+        self.client.cancel([share.task], force=True)
+        if len(share.lost) <= self.settings.retries:
             self._note(f"{reason}: the session is measured again")
-            self._start(part)
+            self._start(share)
             return []
         error = PerfError(reason, hint="try again, or raise executor.dask.retries")
-        tries = tuple(part.lost)
-        return [Measured(job=job, error=error, retry=True, attempts=tries) for job in part.plan.jobs]
+        tries = tuple(share.lost)
+        return [Measured(job=job, error=error, retry=True, attempts=tries) for job in share.plan.jobs]
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Progress or a note of a worker."""
@@ -244,12 +244,12 @@ def _sessions(plan: Plan) -> Iterator[Plan]:
         yield plan
         return
     for positions in plan.sessions:
-        part = attrs.evolve(plan, jobs=tuple(plan.jobs[position] for position in positions), sessions=())
-        if part.source is not None and part.source.kind == "bundle":
-            versions = {job.version for job in part.jobs}
-            bundles = {version: data for version, data in part.source.bundles.items() if version in versions}
-            part = attrs.evolve(part, source=attrs.evolve(part.source, bundles=bundles))
-        yield part
+        shared_plan = attrs.evolve(plan, jobs=tuple(plan.jobs[position] for position in positions), sessions=())
+        if shared_plan.source is not None and shared_plan.source.kind == "bundle":
+            versions = {job.version for job in shared_plan.jobs}
+            bundles = {version: data for version, data in shared_plan.source.bundles.items() if version in versions}
+            shared_plan = attrs.evolve(shared_plan, source=attrs.evolve(shared_plan.source, bundles=bundles))
+        yield shared_plan
 
 
 def _reason(error: Exception) -> str:

@@ -55,8 +55,8 @@ class Committer:
         committed: list[Committed | None] = []
         prepared: dict[int, Receipt] = {}
         for at, (segment, own) in enumerate(zip(segments, labels, strict=True)):
-            known = self.index.get(segment.stream, segment.number)
-            committed.append(None if known is None else self._compare(known, segment))
+            stored_receipt = self.index.get(segment.stream, segment.number)
+            committed.append(None if stored_receipt is None else self._compare(stored_receipt, segment))
             if committed[-1] is None:
                 prepared[at] = self._prepare(segment, own)
         self._put()
@@ -91,8 +91,8 @@ class Committer:
         profile, table_ids = self._add_profile(segment)
         rows = segment.profile.tables["resources"]
         samples = [0] * len(segment.parts)
-        for part, amount in zip(rows["part"].data, rows["samples"].data, strict=True):
-            samples[part] += amount
+        for piece, amount in zip(rows["part"].data, rows["samples"].data, strict=True):
+            samples[piece] += amount
         return Receipt(
             stream=segment.stream,
             number=segment.number,
@@ -139,7 +139,7 @@ class Committer:
         for name, table in profile.tables.items():
             if id(table) not in self._tables:
                 parts = list(pieces.split(table)) or [table]
-                table_ids = [self._add(table_object(name, pieces.encode(part))) for part in parts]
+                table_ids = [self._add(table_object(name, pieces.encode(piece))) for piece in parts]
                 # The table is kept as well: its identity is its key.
                 self._tables[id(table)] = (table, table_ids)
             table_ids = self._tables[id(table)][1]
@@ -170,8 +170,8 @@ class Committer:
                 pass
             with contextlib.suppress(KeyMissingError, ConflictError):
                 stored = storage.read(key)
-                known = receipts.decode(sets.decode(stored.data, key), Receipt, key)
-                early = self._compare(known, segment)
+                stored_receipt = receipts.decode(sets.decode(stored.data, key), Receipt, key)
+                early = self._compare(stored_receipt, segment)
                 if early is not None:
                     return early
                 storage.replace(key, data, stored.tag)

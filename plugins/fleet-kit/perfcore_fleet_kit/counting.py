@@ -6,16 +6,17 @@ in, counts an item at the topmost stack of a path that has it, with the samples 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import attrs
 
-from perfcore_fleet_kit.stack_tree import ROOT, StackTree
+from perfcore_fleet_kit.stack_tree import ROOT, Tree
 
 Line = tuple[str, int]
 Frame = tuple[str, str, int | None, int | None]
 """Name, file, line and first line."""
+Placed = Callable[[Frame], Frame]
 Item = str | Line | tuple[str, int, str, str] | tuple[str, int, str]
 CallSite = tuple[str, int, str, str]
 """The caller's file and line, caller, callee."""
@@ -95,10 +96,12 @@ def function_id(name: str, file: str, first_line: int | None) -> str:
     return f"{id}:{first_line}" if first_line and first_line > 0 else id
 
 
-def count(tree: StackTree, amounts: Mapping[int, int]) -> Counts:
-    """The counts of these amounts by stack."""
+def count(tree: Tree, amounts: Mapping[int, int], placed: Placed | None = None) -> Counts:
+    """The counts of these amounts by stack. `placed` says at which file and line a frame is counted; functions stay
+    what they are."""
     frames = tree.frames()
     ids = [function_id(name, file, first) for name, file, _, first in frames]
+    at = frames if placed is None else list(map(placed, frames))
     counts = Counts(total=sum(amounts.values()))
     parents = [parent for parent, _ in tree.nodes()]
     below = [0] * len(parents)
@@ -108,15 +111,15 @@ def count(tree: StackTree, amounts: Mapping[int, int]) -> Counts:
     for node in range(len(parents) - 1, -1, -1):  # children come behind their parents
         if parents[node] != ROOT:
             below[parents[node]] += below[node]
-    for item, (frame, amount) in _inclusive(tree, frames, ids, below).items():
+    for item, (frame, amount) in _inclusive(tree, at, ids, below).items():
         if amount:
             add_inclusive(counts, frames[frame], item, amount)
-    _count_innermost(tree, frames, ids, amounts, counts)
+    _count_innermost(tree, at, ids, amounts, counts)
     return counts
 
 
 def _inclusive(
-    tree: StackTree,
+    tree: Tree,
     frames: Sequence[Frame],
     ids: Sequence[str],
     below: Sequence[int],
@@ -141,11 +144,11 @@ def _inclusive(
             item_frames += [frame] * (len(items) - len(item_frames))
         of_node.append(numbers)
     amounts = _walk(tree, depths, of_node, below, len(items))
-    return {item: (item_frames[number], amounts[number]) for item, number in items.items()}
+    return {item: (item_frames[index], amounts[index]) for item, index in items.items()}
 
 
 def _walk(
-    tree: StackTree, depths: Sequence[int], of_node: Sequence[tuple[int, ...]], below: Sequence[int], items: int
+    tree: Tree, depths: Sequence[int], of_node: Sequence[tuple[int, ...]], below: Sequence[int], items: int
 ) -> list[int]:
     """The amount of each item: of the topmost stack of each path that has it."""
     first, following = [ROOT] * len(depths), [ROOT] * len(depths)
@@ -210,7 +213,7 @@ def add_inclusive(counts: Counts, frame: Frame, item: Item, amount: int) -> None
 
 
 def _count_innermost(
-    tree: StackTree,
+    tree: Tree,
     frames: Sequence[Frame],
     ids: Sequence[str],
     amounts: Mapping[int, int],

@@ -12,6 +12,8 @@ _LINE = re.compile(r'#[ \t]*line[ \t]+([0-9]{1,9})(?:[ \t]+(?:"([^"\n]+)"|([^\s"
 _UNKNOWN = re.compile(r"qeval:([^/]+)/\(eval ([0-9]{1,9})\)")
 NAMED, UNKNOWN = "eval:", "qeval:"
 """Beginnings of the files of code whose text is known, or not."""
+LINES_OF = "#line:"
+"""In front of a logical file: the name under which a reader of sources gives a text with lines of it."""
 
 
 class LineRange(NamedTuple):

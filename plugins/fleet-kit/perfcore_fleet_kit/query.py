@@ -62,7 +62,7 @@ class Selected:
 
     @property
     def samples(self) -> int:
-        return sum(self.receipt.samples[part] for part in self.parts)
+        return sum(self.receipt.samples[part_number] for part_number in self.parts)
 
 
 def select(state: FleetState, query: Query) -> Iterator[Selected]:
@@ -75,10 +75,10 @@ def select(state: FleetState, query: Query) -> Iterator[Selected]:
             of_parts, loose = labels[receipt.number]
             own = combined(loose, tuple(receipt.labels.items()))
             chosen = {}
-            for part, part_labels in enumerate(of_parts):
+            for part_number, part_labels in enumerate(of_parts):
                 every = combined(part_labels, own)
-                if receipt.samples[part] and _matches(every, query.where):
-                    chosen[part] = every
+                if receipt.samples[part_number] and _matches(every, query.where):
+                    chosen[part_number] = every
             if chosen:
                 yield Selected(receipt, chosen)
 
@@ -101,7 +101,7 @@ def merge(store: Store, state: FleetState, selected: Collection[Selected]) -> Me
     merged = Merged(Union(_resolve(store, state)))
     for tree, members in read_samples(store, selected, merged.problems):
         try:
-            merged.union.add(tree, [(by_node, each.receipt.period) for each, by_node in members])
+            merged.union.add(tree, [(by_node, segment.receipt.period) for segment, by_node in members])
         except FormatError as error:
             merged.problems.append(error.message)
         merged.segments += len(members)
@@ -130,7 +130,7 @@ def counted(store: Store, state: FleetState, selected: Collection[Selected], cac
         try:
             tally.add(key, functools.partial(_tree, members[0][1]), *_rows(members))
         except PerfError as error:
-            problems += [f"{_name(each)}: {error.message}" for each, _ in members]
+            problems += [f"{_name(segment)}: {error.message}" for segment, _ in members]
         else:
             segments += len(members)
     return Counted(tally.counts(), tally.time, segments, problems)
@@ -142,15 +142,15 @@ def read_samples(
     """(stacks, samples by stack of each segment that shares them). What cannot be read goes to `problems`."""
     for members in _groups(store, selected, problems).values():
         read = []
-        for each, tables in members:
+        for segment, tables in members:
             try:
-                read.append((each, _by_node(tables.stored("resources"), each.parts)))
+                read.append((segment, _by_node(tables.stored("resources"), segment.parts)))
             except PerfError as error:
-                problems.append(f"{_name(each)}: {error.message}")
+                problems.append(f"{_name(segment)}: {error.message}")
         try:
             tree = _tree(members[0][1])
         except PerfError as error:
-            problems += [f"{_name(each)}: {error.message}" for each, _ in members]
+            problems += [f"{_name(segment)}: {error.message}" for segment, _ in members]
         else:
             yield tree, read
 
@@ -208,18 +208,18 @@ def _rows(members: Sequence[tuple[Selected, LazyTables]]) -> tuple[Numbers, Numb
     import numpy as np
 
     stacks, samples, time = [], [], 0
-    for each, tables in members:
+    for segment, tables in members:
         rows = tables.stored("resources")
         stack = np.array(rows["stack"].data, np.int64)
         if rows["stack"].valid is not None:
             stack[np.frombuffer(bitmap.flags(rows["stack"].valid, rows.rows), np.uint8) == 0] = ROOT
         amounts = np.array(rows["samples"].data, np.int64)
-        if len(each.parts) < len(each.receipt.parts):
-            is_chosen = np.isin(np.array(rows["part"].data, np.int64), list(each.parts))
+        if len(segment.parts) < len(segment.receipt.parts):
+            is_chosen = np.isin(np.array(rows["part"].data, np.int64), list(segment.parts))
             stack, amounts = stack[is_chosen], amounts[is_chosen]
         stacks.append(stack)
         samples.append(amounts)
-        time += int(amounts.sum()) * each.receipt.period
+        time += int(amounts.sum()) * segment.receipt.period
     return np.concatenate(stacks), np.concatenate(samples), time
 
 
@@ -232,7 +232,7 @@ def _by_node(rows: Table, parts: Mapping[int, Labels]) -> dict[int, int]:
     numbers: Sequence[Any] = rows["part"].data
     pairs: Iterable[tuple[int, int]] = zip(nodes, amounts, strict=True)
     if not set(parts).issuperset(numbers):
-        pairs = itertools.compress(pairs, [part in parts for part in numbers])
+        pairs = itertools.compress(pairs, [part_number in parts for part_number in numbers])
     get = counts.get
     for node, amount in pairs:
         counts[node] = get(node, 0) + amount

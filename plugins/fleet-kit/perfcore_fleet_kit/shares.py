@@ -81,8 +81,8 @@ def sample_of(store: Store, selected: Collection[Selected], box: int) -> Sample:
         names = [f"{file}:{name}" if file else name for name, file, _ in tree.functions]
         _note_calls(tree, names, sample.neighbours)
         of_node = [tree.frames[frame][0] for frame in tree.node_frames]
-        for each, by_node in members:
-            key = (each.receipt.host, box_of(each.receipt.end, box))
+        for segment, by_node in members:
+            key = (segment.receipt.host, box_of(segment.receipt.end, box))
             cell = sample.cells.setdefault(key, Cell())
             for node, amount in by_node.items():
                 cell.total += amount
@@ -98,10 +98,10 @@ def compare(
     """The changes of all functions that take more than `threshold` of the samples of a release, or seem to, the largest
     first. `confidence` holds for all of them together (Bonferroni)."""
     candidates = sorted(_candidates(before, threshold) | _candidates(after, threshold))
-    each = 1 - (1 - confidence) / max(1, len(candidates))
-    changes = [_change(function, (function,), before, after, quantile, threshold, each) for function in candidates]
+    segment = 1 - (1 - confidence) / max(1, len(candidates))
+    changes = [_change(function, (function,), before, after, quantile, threshold, segment) for function in candidates]
     by_name = {change.function: change for change in changes}
-    changes = [_shifted(change, by_name, before, after, quantile, threshold, each) for change in changes]
+    changes = [_shifted(change, by_name, before, after, quantile, threshold, segment) for change in changes]
     return sorted(changes, key=lambda change: (-abs(change.after - change.before), change.function))
 
 
@@ -170,8 +170,8 @@ def _shifted(
     file = change.function.rpartition(":")[0]
     partners = sorted(
         name
-        for name, other in by_name.items()
-        if other.verdict == opposite and (name in near or (file and name.rpartition(":")[0] == file))
+        for name, partner in by_name.items()
+        if partner.verdict == opposite and (name in near or (file and name.rpartition(":")[0] == file))
     )
     if not partners:
         return change

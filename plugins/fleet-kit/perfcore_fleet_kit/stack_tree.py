@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile.table import ColumnSpec, Table, column, from_buffer, table
@@ -12,6 +13,18 @@ ROOT = -1
 _MAX_NODES = 2_000_000  # of one tree, some 300 MB: a hostile trace of a few MB can hold more
 _MAX_FUNCTIONS = 200_000  # at most 1,000 characters each
 _SHIFT = 32  # a node's key is its parent and its frame in one integer, which is hashed quicker than a pair
+
+
+class Tree(Protocol):
+    """Stacks that can be counted."""
+
+    def nodes(self) -> Iterator[tuple[int, int]]:
+        """(parent, frame) of each stack, parents first."""
+        ...
+
+    def frames(self) -> list[tuple[str, str, int | None, int | None]]:
+        """(name, file, line, first line) of each frame."""
+        ...
 
 
 class StackTree:
@@ -55,7 +68,7 @@ class StackTree:
         """Add stacks of another tree, (number there, parent there, frame here), parents first. Gives their numbers here
         by those there."""
         nodes, grafted = self._nodes, {ROOT: ROOT}
-        for there, parent_there, frame in stacks:
+        for foreign_node, parent_there, frame in stacks:
             parent = grafted[parent_there]
             key = (parent + 1 << _SHIFT) + frame
             node = nodes.get(key)
@@ -63,7 +76,7 @@ class StackTree:
                 node = nodes[key] = len(nodes)
                 self._parents.append(parent)
                 self._node_frames.append(frame)
-            grafted[there] = node
+            grafted[foreign_node] = node
         return grafted
 
     def nodes(self) -> Iterator[tuple[int, int]]:

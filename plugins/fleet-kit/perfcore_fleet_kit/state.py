@@ -14,8 +14,9 @@ from perfcore_fleet_kit.dynamic_code import NAMED, parse_unknown
 from perfcore_fleet_kit.keys import SPACE, receipt_name, version_prefix
 from perfcore_fleet_kit.receipts import Brief, Pack, Receipt, Tombstone, decode
 
-_PACK = "@pack."
-_TOMBSTONE = "@gone."
+PACK = "@pack."
+TOMBSTONE = "@gone."
+"""Beginnings of the names of records that are no receipts."""
 _MAX_ANCESTORS = 1_000  # of a stream: forks of forks
 
 
@@ -73,12 +74,12 @@ class FleetState:
         return CodeNames(self.streams(), names)
 
     def _take(self, row: Row) -> None:
-        if row.name.startswith(_PACK):
+        if row.name.startswith(PACK):
             pack = decode(row.record, Pack, row.key)
             self.packs[row.key] = (row.tag, pack)
             for name, receipt in pack.receipts.items():
                 self._add(name, receipt)
-        elif row.name.startswith(_TOMBSTONE):
+        elif row.name.startswith(TOMBSTONE):
             tombstone = decode(row.record, Tombstone, row.key)
             self.tombstones.append(tombstone)
             self.gone.update(tombstone.expired)
@@ -114,10 +115,10 @@ class FleetIndex:
         expired: list[Brief] = []
         for row in _rows(store, version_prefix(version), index.problems):
             try:
-                if row.name.startswith(_PACK):
+                if row.name.startswith(PACK):
                     index.packs += 1
                     index._add(receipts.decode_briefs(row.record, row.key))
-                elif row.name.startswith(_TOMBSTONE):
+                elif row.name.startswith(TOMBSTONE):
                     gone = decode(row.record, Tombstone, row.key).expired.values()
                     expired += [receipt.brief() for receipt in gone]
                 else:
@@ -146,11 +147,11 @@ class FleetIndex:
 
 
 def pack_key(version: str, digest: str) -> str:
-    return f"{version_prefix(version)}{_PACK}{digest}"
+    return f"{version_prefix(version)}{PACK}{digest}"
 
 
 def tombstone_key(version: str, digest: str) -> str:
-    return f"{version_prefix(version)}{_TOMBSTONE}{digest}"
+    return f"{version_prefix(version)}{TOMBSTONE}{digest}"
 
 
 def versions(store: Store) -> list[str]:

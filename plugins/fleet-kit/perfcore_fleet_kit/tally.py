@@ -158,22 +158,22 @@ class Tally:
         numbers, get = [], self._pairs.get
         for caller_there, frame_there in pair_frames.tolist():
             pair = (frame_numbers[caller_there], frame_numbers[frame_there])
-            number = get(pair)
-            if number is None:
-                number = self._pairs[pair] = len(self._pairs)
-            numbers.append(number)
+            index = get(pair)
+            if index is None:
+                index = self._pairs[pair] = len(self._pairs)
+            numbers.append(index)
         return np.array(numbers, np.int64)
 
     def _file(self, file: str) -> str:
         return self._resolve(file) if file.startswith(UNKNOWN) else file
 
     def _frame(self, frame: Frame) -> int:
-        number = self._frames.get(frame)
-        if number is None:
-            number = self._frames[frame] = len(self._frames)
+        index = self._frames.get(frame)
+        if index is None:
+            index = self._frames[frame] = len(self._frames)
             self._frame_list.append(frame)
             self._ids.append(function_id(frame[0], frame[1], frame[3]))
-        return number
+        return index
 
     def _tree(self, key: str, read: Callable[[], TreeColumns]) -> _Tree | None:
         """None for a tree that is too deep."""
@@ -244,7 +244,7 @@ def _stored(path: Path) -> _Stored | None:
 def _tree_of(stored: _Stored) -> _Tree:
     import numpy as np
 
-    places, ends, pairs = (np.frombuffer(each, "<i4") for each in (stored.places, stored.ends, stored.pairs))
+    places, ends, pairs = (np.frombuffer(array, "<i4") for array in (stored.places, stored.ends, stored.pairs))
     order = StackOrder(places, ends, pairs, np.frombuffer(stored.pair_frames, "<i4").reshape(-1, 2))
     return _Tree(stored.functions, stored.frames, order, np.frombuffer(stored.topmost, np.uint8))
 
@@ -252,7 +252,7 @@ def _tree_of(stored: _Stored) -> _Tree:
 def _stored_of(tree: _Tree, resolved: list[str]) -> _Stored:
     order = tree.order
     places, ends, pairs, pair_frames = (
-        each.astype("<i4").tobytes() for each in (order.places, order.ends, order.pairs, order.pair_frames)
+        array.astype("<i4").tobytes() for array in (order.places, order.ends, order.pairs, order.pair_frames)
     )
     return _Stored(
         format=_FORMAT,

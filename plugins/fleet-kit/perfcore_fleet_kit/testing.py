@@ -39,12 +39,12 @@ def segment(
     """A segment with stacks such as `main;work` or `main;FILE:work`; all samples are in each of its parts."""
     tree = StackTree()
     stacks, amounts, numbers = array("q"), array("q"), array("q")
-    for part in range(len(parts)):
+    for part_number in range(len(parts)):
         for stack, amount in samples.items():
             frames = (name.rpartition(":") for name in stack.split(";"))
             stacks.append(tree.stack([tree.frame(name, file or "app.py", 3, 1) for file, _, name in frames]))
             amounts.append(amount)
-            numbers.append(part)
+            numbers.append(part_number)
     data = repr((stream, number, sorted(samples.items()))).encode() if data is None else data
     path = (folder or Path("/nowhere")) / f"{stream.replace('/', '_')}.{number}"
     if folder is not None:

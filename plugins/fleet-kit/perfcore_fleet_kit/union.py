@@ -70,7 +70,7 @@ class Union:
     def add(self, tree: TreeColumns, counts: Iterable[tuple[Mapping[int, int], int]]) -> None:
         """Add the samples by node of one tree, each with the time between two of them in ns."""
         counts = list(counts)
-        nodes = self._nodes(tree, set().union(*(by_node for by_node, _ in counts)))
+        nodes = self.places(tree, set().union(*(by_node for by_node, _ in counts)))
         samples, time = self.samples, self.time
         for by_node, period in counts:
             for node, amount in by_node.items():
@@ -78,8 +78,8 @@ class Union:
                 samples[at] = samples.get(at, 0) + amount
                 time[at] = time.get(at, 0) + amount * period
 
-    def _nodes(self, tree: TreeColumns, used: set[int]) -> dict[int, int]:
-        """Where nodes that are used stand in the union."""
+    def places(self, tree: TreeColumns, used: set[int]) -> dict[int, int]:
+        """The nodes of the union for nodes that are used, which are added where they are new; `used` loses `ROOT`."""
         parents, node_frames = tree.parents, tree.node_frames
         used.discard(ROOT)
         if used and not 0 <= min(used) <= max(used) < len(parents):

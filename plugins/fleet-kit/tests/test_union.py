@@ -20,6 +20,7 @@ from perfcore_testing.memory import MemoryStorage
 from perfcore.errors import FormatError, StorageError
 from perfcore.hookspecs import Part, Section
 from perfcore.model.listener import SilentListener
+from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store
 
 FOREVER = 1 << 62
@@ -35,7 +36,7 @@ def read(store: Store) -> FleetState:
 
 
 def bring(source: Store, target: Store) -> Transferred:
-    return transfer(source, target, Memory(None), SilentListener())
+    return transfer(source, target, Memory(ReadModel(None)), SilentListener())
 
 
 def test_the_same_segment_counts_once(store: Store) -> None:

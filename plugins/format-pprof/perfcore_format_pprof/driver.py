@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 from pathlib import Path
 
+from perfcore_pprof_kit.sniffing import is_pprof
 from perfcore_sample_kit import Samples, contents, start_of
 
 from perfcore import files
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.text import printable
-from perfcore_format_pprof import reading, schema, wire, writing
+from perfcore_format_pprof import reading, writing
 
 _LEVEL = 6  # of gzip, its default
-_SNIFFED = 16  # fields: a message of another schema has a field of another type among so many
 
 
 class PprofFormat:
@@ -25,26 +24,7 @@ class PprofFormat:
 
     def sniff(self, head: bytes, name: str) -> bool:
         """By the first fields: the metrics, each of two texts."""
-        start = start_of(head)
-        if not start.startswith(bytes([schema.SAMPLE_TYPE << 3 | wire.BYTES])):
-            return False
-        first = b""
-        try:
-            for number, kind, _, data in itertools.islice(wire.fields(start), _SNIFFED):
-                first = first or data
-                expected = wire.BYTES if number <= schema.STRING_TABLE else wire.VARINT
-                if kind != expected and number != schema.COMMENT:
-                    return False
-        except FormatError:
-            if not first:
-                return False  # else the last field is cut
-        try:
-            metric = list(wire.fields(first))
-        except FormatError:
-            return False
-        return bool(metric) and all(
-            number in (schema.TYPE, schema.UNIT) and kind == wire.VARINT for number, kind, _, _ in metric
-        )
+        return is_pprof(start_of(head))
 
     def read(self, path: Path) -> Profile:
         """The samples with all their metrics. FormatError says what is wrong."""

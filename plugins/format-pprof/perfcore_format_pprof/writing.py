@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from perfcore_pprof_kit import schema, wire
 from perfcore_sample_kit import Samples
 from perfcore_sample_kit.samples import PROCESS, THREAD
 
@@ -13,7 +14,6 @@ from perfcore.model import Profile
 from perfcore.profile.stacks import NOWHERE
 from perfcore.profile.table import Column
 from perfcore.text import encodable, printable
-from perfcore_format_pprof import schema, wire
 
 _IN_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _Key = tuple[int, str, str]  # stack, process, thread
@@ -77,8 +77,8 @@ class _Writer:
         while stack != NOWHERE:
             frame = stacks.frame[stack]
             if frame not in self._locations:
-                number = len(self._locations) + 1
-                self._locations[frame] = number, self._location(number, stack)
+                location_id = len(self._locations) + 1
+                self._locations[frame] = location_id, self._location(location_id, stack)
             yield self._locations[frame][0]
             stack = stacks.parent[stack]
 

@@ -2,9 +2,9 @@
 
     python plugins/serve-web/benchmarks/visitors.py REPOSITORY [--visitors 4] [--pages 240]
 
-Each page of a visitor is another one, so that the cache of the server helps only where two meet; a second round asks for
-the same pages again. Prints a row for each kind of page with the times that the visitors waited, and the time that the
-processors worked per page, beside that of a request which is refused: the machine's load moves the first, not the second.
+Each page of a visitor is another one, so that the cache of the server helps only where two meet; a second round asks
+for the same pages again. Prints a row for each kind of page with the times that the visitors waited, beside that of a
+request which is refused, and the time that the processors worked for a page: the machine's load moves the first ones.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Visitor:
 def serving(repository: Path) -> Iterator[tuple[int, int, str]]:
     """(port, process, token) of a server."""
     command = [str(PERF), "serve", "--port", "0"]
-    with subprocess.Popen(command, cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         assert process.stdout is not None
         address = urllib.parse.urlsplit(process.stdout.readline().strip())
         try:
@@ -75,7 +77,9 @@ def addresses(visitor: Visitor, count: int, chance: random.Random, repository: P
     series = re.findall(r'href="(series/[^"]*)"', overview)
     changes = re.findall(r'href="(change/[^"]*)"', overview)
     log = subprocess.check_output(["git", "log", "--format=%H"], cwd=repository, text=True).split()
-    ranges = [f"range/{number}/{at.removeprefix('series/')}" for at in series for number in range(1, len(log) // 1000 + 1)]
+    ranges = [
+        f"range/{number}/{at.removeprefix('series/')}" for at in series for number in range(1, len(log) // 1000 + 1)
+    ]
     kinds = [["", "changes", "measure", "plugins", "contracts", "live"], series, changes or series, ranges or series]
     kinds += [[f"version/{version}" for version in log], [f"search?q={version[:3]}" for version in log]]
     return [chance.choice(kinds[number % len(kinds)]) for number in range(count)]
@@ -109,7 +113,9 @@ def main() -> None:
         cookie = cookie_of(port, query)
         visitor = Visitor(port, cookie)
         status, body, _ = visitor.get("")
-        print(f"cold start to the first page: {time.perf_counter() - started:.2f} s, {cpu(process):.2f} s CPU, ", end="")
+        print(
+            f"cold start to the first page: {time.perf_counter() - started:.2f} s, {cpu(process):.2f} s CPU, ", end=""
+        )
         print(f"{len(body):,} bytes, status {status}, load {os.getloadavg()[0]:.1f}")
         pages = addresses(visitor, options.pages, random.Random(1), options.repository)
         refused = [Visitor(port, "").get("")[2] for _ in range(50)]

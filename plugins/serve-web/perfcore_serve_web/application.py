@@ -87,7 +87,13 @@ class Application:
             address = f"{address}/{query_part(query)}" if address == "search" else address
         tagged = await asyncio.wrap_future(self._sites.submit(address, self._mode))
         tag = f'"{tagged.tag}"'
-        headers = {"ETag": tag, "Content-Security-Policy": f"{tagged.page.policy}; frame-ancestors 'none'"}
+        # Without any referrer, browsers send a form with the origin `null`.
+        referrer = "same-origin" if self._mode.writable else "no-referrer"
+        headers = {
+            "ETag": tag,
+            "Referrer-Policy": referrer,
+            "Content-Security-Policy": f"{tagged.page.policy}; frame-ancestors 'none'",
+        }
         if tag in request.headers.get("if-none-match", ""):
             return answer(304, b"", headers)
         return answer(200, tagged.page.content, {**headers, "Content-Type": tagged.page.media_type})

@@ -82,10 +82,10 @@ class SiteCache:
     def _page(self, address: str, mode: Mode) -> TaggedPage:
         site = self._current()
         path = site.parse(address)
-        kept = self._pages.get((path, mode))
-        if kept is not None:
+        cached_page = self._pages.get((path, mode))
+        if cached_page is not None:
             self._pages.move_to_end((path, mode))
-            return kept
+            return cached_page
         page = site.render(path, mode)
         tagged = TaggedPage(page=page, tag=hashlib.sha256(page.content).hexdigest()[:32])
         if site.is_lasting(path):

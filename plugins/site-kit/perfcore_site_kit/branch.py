@@ -135,3 +135,12 @@ class Branch:
     def newest(self) -> int:
         """The position of the newest measured version."""
         return len(self.versions) - 1
+
+
+def range_path(row: SeriesRow, number: int) -> PagePath:
+    """The page of a range of a long series, from 0 on, the oldest first."""
+    return PagePath(paths.RANGE, (str(number + 1), *row.parts))
+
+
+def version_path(version: MinorVersion) -> PagePath:
+    return PagePath(paths.VERSION, (paths.part(version.id),))

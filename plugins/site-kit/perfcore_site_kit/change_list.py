@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.errors import NotFoundError
 from perfcore_site_kit import data, paths, sentences
+from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.paths import PagePath
-from perfcore_site_kit.site import version_path
 
 if TYPE_CHECKING:
     from perfcore_site_kit.data import ListedChange
@@ -18,9 +18,9 @@ _SERIES = 40  # of one group: a change of the machine has all of them
 
 
 def changes_page(view: View) -> Mapping[str, Any]:
-    number = _number(view.path)
-    page = data.changes(view.branch, number)
-    if not 1 <= number <= page.pages:
+    page_number = _number(view.path)
+    page = data.changes(view.branch, page_number)
+    if not 1 <= page_number <= page.pages:
         raise NotFoundError("there is no such page of changes")
     groups = [
         {
@@ -37,8 +37,8 @@ def changes_page(view: View) -> Mapping[str, Any]:
         "heading": "Changes: since when?",
         "answer": sentences.changes(page),
         "groups": groups,
-        "newer": view.link(_list(number - 1)) if number > 1 else "",
-        "older": view.link(_list(number + 1)) if number < page.pages else "",
+        "newer": view.link(_list(page_number - 1)) if page_number > 1 else "",
+        "older": view.link(_list(page_number + 1)) if page_number < page.pages else "",
     }
 
 
@@ -63,12 +63,12 @@ def _version_link(view: View, group: data.ChangeGroup) -> str:
     return view.link(version_path(group.target)) if group.target is not None else ""
 
 
-def _list(number: int) -> PagePath:
-    return PagePath(paths.CHANGES, (str(number),) if number > 1 else ())
+def _list(page_number: int) -> PagePath:
+    return PagePath(paths.CHANGES, (str(page_number),) if page_number > 1 else ())
 
 
 def _number(path: PagePath) -> int:
-    """The number of a page of the list; 0 for what is none."""
+    """The page_number of a page of the list; 0 for what is none."""
     if not path.parts:
         return 1
     text = path.parts[0]

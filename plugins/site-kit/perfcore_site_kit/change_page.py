@@ -16,11 +16,10 @@ from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import MinorVersion, Point
 from perfcore.model.decisions import ACCEPTED, CONFIRMED, ENVIRONMENT, FALSE_ALARM, FIXED, WITHDRAWN
 from perfcore_site_kit import data, decisions, paths, sentences
-from perfcore_site_kit.branch import RANGE
+from perfcore_site_kit.branch import RANGE, version_path
 from perfcore_site_kit.change_list import change_row
 from perfcore_site_kit.derive import ranges
 from perfcore_site_kit.paths import PagePath
-from perfcore_site_kit.site import version_path
 from perfcore_site_kit.stacked import configurations
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def change_page(view: View) -> Mapping[str, Any]:
         "facts": _facts(change, item),
         "commits": [{"version": commit, "link": _version_link(view, commit)} for commit in commits[:_COMMITS]],
         "is_cut": len(commits) > _COMMITS,
-        "moved": [change_row(view, other) for other in moved[:_COMPANIONS]],
+        "moved": [change_row(view, companion) for companion in moved[:_COMPANIONS]],
         "more": max(0, len(moved) - _COMPANIONS),
         "chart": _chart(view, at, change),
         "series": view.link(row.path),
@@ -78,7 +77,9 @@ def _commits(view: View, change: Change, before: MinorVersion | None) -> list[Mi
     try:
         walk = vcs.walk_minor_versions(latest) if newest is None else newest(latest, _COMMITS + 2)
         ancestors = () if before is None else {before.id}
-        return list(itertools.islice(itertools.takewhile(lambda each: each.id not in ancestors, walk), _COMMITS + 1))
+        return list(
+            itertools.islice(itertools.takewhile(lambda version: version.id not in ancestors, walk), _COMMITS + 1)
+        )
     except PerfError:
         return []
 
@@ -90,8 +91,8 @@ def _chart(view: View, at: int, change: Change) -> Markup | None:
     if position < 0:
         return None
     points: list[Point] = []
-    for number in range(ranges(row)):
-        stored = view.site.points(at, number)
+    for index in range(ranges(row)):
+        stored = view.site.points(at, index)
         if stored and branch.position[stored[-1].version.id] >= position - RANGE // 2:
             points += stored
         if stored and branch.position[stored[-1].version.id] >= position + _AROUND:
@@ -99,7 +100,7 @@ def _chart(view: View, at: int, change: Change) -> Markup | None:
     middle = next((at for at, point in enumerate(points) if branch.position[point.version.id] >= position), 0)
     around = points[max(0, middle - _AROUND) : middle + _AROUND + 1]
     targets = {point.version.id[:10] for point in around}
-    near = [other for other in row.changes if other.target[:10] in targets]
+    near = [nearby for nearby in row.changes if nearby.target[:10] in targets]
     link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
     drawn = history_chart(row.history(around, near), accepted=branch.accepted, releases=branch.releases, link=link)
     return view.figure(attrs.evolve(drawn, title="Around the change"), ChartOptions(id="around", height=240))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,7 +13,7 @@ from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import Entry, MinorVersion, PairSide, ViewData
 from perfcore_site_kit import paths
-from perfcore_site_kit.stacked import STACKS
+from perfcore_site_kit.stacked import newest_entries, with_stacks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
 MOST_BYTES = 290_000  # of an interactive page: beyond, small boxes are left out
+_STYLE = re.compile(r"<style>[^<]*</style>\n?")
 _SHARES = (None, 0.05, 0.2, 1.0, 5.0)  # per cent of the whole
 
 
@@ -62,11 +63,12 @@ def flame_graph(repository: Repository, found: CodeDifference) -> str:
 
 
 def flame_picture(repository: Repository, found: CodeDifference) -> str:
-    """The difference as a picture for a page, without what XML has before it."""
+    """The difference as a picture for a page: without what XML has before it, and without its style, which the policy
+    of a page refuses; `site.css` has the same."""
     output = _Text()
     settings = FlamegraphSettings(format="svg", width=1200, min_share=0.3)
     FlamegraphView(settings).render(_view_data(repository, found), output)
-    return output.text[output.text.index("<svg") :]
+    return _STYLE.sub("", output.text[output.text.index("<svg") :])
 
 
 def _view_data(repository: Repository, found: CodeDifference) -> ViewData:
@@ -89,14 +91,11 @@ def _view_data(repository: Repository, found: CodeDifference) -> ViewData:
 
 
 def _newest(repository: Repository, version: MinorVersion, config_part: str) -> Entry:
-    entries: Sequence[Entry] = [
-        entry
-        for entry in repository.entries(version.id)
-        if entry.config_id and paths.part(entry.config_id) == config_part and STACKS in entry.tables
-    ]
-    if not entries:
+    entries = newest_entries(repository, version.id).items()
+    entry = next((entry for config, entry in entries if paths.part(config) == config_part), None)
+    if entry is None or not with_stacks(repository, [entry]):
         raise NotFoundError(f"{version.id[:10]} has no profile with call stacks in this configuration")
-    return entries[-1]
+    return entry
 
 
 class _Text:

@@ -190,12 +190,12 @@ def companions(branch: Branch, change: Change) -> tuple[ListedChange, ...]:
     """The other changes that may have come with the same versions, as their ranges overlap."""
     begin, end = extent(branch, change)
     moved = []
-    for at, other in branch.changes:
-        if other.id == change.id or other.kind not in REPORTED:
+    for at, companion in branch.changes:
+        if companion.id == change.id or companion.kind not in REPORTED:
             continue
-        first, last = extent(branch, other)
+        first, last = extent(branch, companion)
         if first <= end and begin <= last:
-            moved.append(listed_change(branch, at, other))
+            moved.append(listed_change(branch, at, companion))
     return tuple(moved)
 
 

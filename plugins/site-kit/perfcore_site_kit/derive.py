@@ -42,10 +42,10 @@ class Derived:
     branch: Branch
     scanned: Sequence[ScannedSeries] = ()
 
-    def points(self, at: int, number: int) -> StoredPoints:
+    def points(self, at: int, index: int) -> StoredPoints:
         """A range of a series."""
         line, series = self.scanned[at].line, self.scanned[at].series
-        chosen = slice(number * RANGE, (number + 1) * RANGE)
+        chosen = slice(index * RANGE, (index + 1) * RANGE)
         versions = line.versions[chosen]
         return StoredPoints(
             tuple(measured.position for measured in versions),
@@ -63,8 +63,8 @@ class Derived:
         """Write all of it to the read model."""
         points, levels = {}, {}
         for at, row in enumerate(self.branch.series):
-            for number in range(ranges(row)):
-                points[points_key(at, number)] = self.points(at, number)
+            for index in range(ranges(row)):
+                points[points_key(at, index)] = self.points(at, index)
             if row.points > RANGE:
                 levels[levels_key(at)] = self.levels(at)
         rows.write(self.branch, points, levels)
@@ -113,7 +113,7 @@ def derive(
         scanned = list(selected)
     versions = branch_versions(lines)[::-1]
     short = _short_changes(repository, lines)
-    series = tuple(_row(each, short) for each in scanned)
+    series = tuple(_row(scanned_series, short) for scanned_series in scanned)
     changes = [change for row in series for change in row.changes]
     decided = decisions.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(

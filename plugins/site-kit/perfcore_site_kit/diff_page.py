@@ -12,9 +12,9 @@ from perfcore_view_kit.table import Cell, table
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.text import percent, quantity
 from perfcore_site_kit import code, paths, sentences
+from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.code import CodeDifference
 from perfcore_site_kit.paths import PagePath
-from perfcore_site_kit.site import version_path
 from perfcore_site_kit.version_page import versions_of
 
 if TYPE_CHECKING:
@@ -26,19 +26,19 @@ _FUNCTIONS = 100
 
 
 def diff_page(view: View) -> Mapping[str, Any]:
-    found = difference(view)
-    rows = found.result.table
-    picture = Markup(code.flame_picture(view.site.repository, found))
+    compared = difference(view)
+    rows = compared.result.table
+    picture = Markup(code.flame_picture(view.site.repository, compared))
     return {
-        "heading": f"{found.label}: {found.baseline.id[:10]} → {found.target.id[:10]}",
-        "answer": sentences.code(found),
+        "heading": f"{compared.label}: {compared.baseline.id[:10]} → {compared.target.id[:10]}",
+        "answer": sentences.code(compared),
         "table": Markup(_functions(rows.rows[:_FUNCTIONS], rows.unit)) if rows.rows else None,
         "rest": max(0, len(rows.rows) - _FUNCTIONS),
         "picture": picture,
         "flame": view.link(PagePath(paths.FLAME, view.path.parts)),
-        "versions": [(version, view.link(version_path(version))) for version in (found.baseline, found.target)],
-        "sides": [str(side) for side in found.result.sides],
-        "command": f"perf diff {found.baseline.id[:10]} {found.target.id[:10]}",
+        "versions": [(version, view.link(version_path(version))) for version in (compared.baseline, compared.target)],
+        "sides": [str(side) for side in compared.result.sides],
+        "command": f"perf diff {compared.baseline.id[:10]} {compared.target.id[:10]}",
     }
 
 

@@ -20,9 +20,9 @@ from perfcore.config.layers import KEYS
 from perfcore.errors import KeyMissingError
 from perfcore.store import notes
 from perfcore_site_kit import data, paths
-from perfcore_site_kit.branch import RANGE, Branch
+from perfcore_site_kit.branch import RANGE, Branch, version_path
 from perfcore_site_kit.derive import ranges
-from perfcore_site_kit.site import FILES, version_path
+from perfcore_site_kit.page_types import FILES
 
 if TYPE_CHECKING:
     from perfcore_site_kit.paths import PagePath

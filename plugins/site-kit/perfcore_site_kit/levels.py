@@ -63,14 +63,14 @@ def reduced(medians: Sequence[float | None], most: int) -> tuple[float | None, .
         return tuple(medians)
     reduced_values: list[float | None] = []
     before: float | None = None
-    for number in range(most):
-        stretch = medians[number * len(medians) // most : (number + 1) * len(medians) // most]
+    for index in range(most):
+        stretch = medians[index * len(medians) // most : (index + 1) * len(medians) // most]
         measured = sorted(value for value in stretch if value is not None)
         if not measured:
             reduced_values.append(None)
             continue
         middle = measured[len(measured) // 2]
         base = middle if before is None else before
-        reduced_values.append(max(measured, key=lambda value: abs(value - base)) if number < most - 1 else middle)
+        reduced_values.append(max(measured, key=lambda value: abs(value - base)) if index < most - 1 else middle)
         before = middle
     return tuple(reduced_values)

@@ -40,13 +40,13 @@ class Machine:
 
 @attrs.frozen(kw_only=True)
 class Trust:
-    """`noisy` is the series with most noise, `few` count those of too few runs for an interval of 95 %."""
+    """`noisy` is the series with most noise, `few` counts those of too few runs for an interval of 95 %."""
 
     machines: tuple[Machine, ...]
     primary: tuple[SeriesRow, ...]
     noisiest: SeriesRow | None
     few: int
-    seen: tuple[str, ...]
+    calibration: tuple[str, ...]
 
 
 def measure_page(view: View) -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ def trust(view: View) -> Trust:
         primary=primary[:_ROWS],
         noisiest=max(noisy, key=lambda row: row.noise or 0.0, default=None),
         few=sum(row.runs < FEW for row in primary),
-        seen=_seen(view),
+        calibration=_calibration(view),
     )
 
 
@@ -102,7 +102,7 @@ def _facts(view: View, branch: Branch, environment: str, row: SeriesRow) -> tupl
     return tuple((name, shown(str(machine[name]), 60)) for name in _FACTS if name in machine)
 
 
-def _seen(view: View) -> tuple[str, ...]:
+def _calibration(view: View) -> tuple[str, ...]:
     """What stored calibrations say of the changes that the checks see."""
     repository = view.site.repository
     try:

@@ -38,7 +38,7 @@ def overview_page(view: View) -> Mapping[str, Any]:
 
 
 def _table(view: View, states: Sequence[SeriesState], caption: str) -> Markup:
-    rows = [_row(view, state, number < _SPARKS) for number, state in enumerate(states[:_ROWS])]
+    rows = [_row(view, state, index < _SPARKS) for index, state in enumerate(states[:_ROWS])]
     kinds = [state.status.replace(" ", "-") for state in states[:_ROWS]]
     name = "overview" if caption == "Benchmarks" else "others"
     sortable = caption == "Benchmarks"

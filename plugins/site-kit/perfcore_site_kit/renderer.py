@@ -23,8 +23,8 @@ from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
 from perfcore.text import percent, plural, quantity
 from perfcore_site_kit import paths, sentences
+from perfcore_site_kit.page_types import Mode, Page
 from perfcore_site_kit.pages import PAGES
-from perfcore_site_kit.site import Mode, Page
 
 if TYPE_CHECKING:
     from perfcore_view_kit.chart import ChartData, ChartOptions

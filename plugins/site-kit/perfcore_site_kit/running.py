@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Measurement:
-    """A pending profile. `runs` are those that it has, `wanted` those that it will have; None for a budget."""
+    """A pending profile. `runs` are those that it has, `planned` those that it will have; None for a budget."""
 
     name: str
     label: str
     version: str
     collector: str
     runs: int
-    wanted: int | None
+    planned: int | None
     is_complete: bool
 
     def as_json(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def running(repository: Repository) -> list[Measurement]:
                 version=shown((profile.origin or "")[:10]),
                 collector=shown(profile.collector.name),
                 runs=0 if runs is None else runs.rows,
-                wanted=repeat if isinstance(repeat, int) and not profile.collector.params.get("budget") else None,
+                planned=repeat if isinstance(repeat, int) and not profile.collector.params.get("budget") else None,
                 is_complete=not profile.incomplete,
             )
         )

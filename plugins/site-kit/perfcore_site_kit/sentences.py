@@ -66,7 +66,7 @@ def changes(page: Changes) -> str:
 def series(state: SeriesState) -> str:
     """Since when is it slower?"""
     row, change = state.row, state.change
-    now = (
+    current = (
         f"it takes {quantity(row.median, shown(row.unit, 16))} now"
         if row.unit in ("s", "ns")
         else (f"it is {quantity(row.median, shown(row.unit, 16))} now")
@@ -74,13 +74,13 @@ def series(state: SeriesState) -> str:
     if row.median is None:
         return "It was not measured yet."
     if state.status == "not measured":
-        return f"It was last measured {plural(state.behind, 'version')} ago; then {now.replace(' now', '')}."
+        return f"It was last measured {plural(state.behind, 'version')} ago; then {current.replace(' now', '')}."
     if change is None:
         reason = "its history is too short to tell" if row.is_short else f"no change in {plural(row.points, 'version')}"
-        return f"{'Not known' if row.is_short else 'No'}: {reason}; {now}."
+        return f"{'Not known' if row.is_short else 'No'}: {reason}; {current}."
     answer = {"slower": "Yes", "faster": "No"}.get(state.status, "No")
     accepted = ", which was accepted" if state.accepted else ""
-    return f"{answer}: {verdict_text.word(change)} {size_of(change)} since {shown(change.target)}{accepted}; {now}."
+    return f"{answer}: {verdict_text.word(change)} {size_of(change)} since {shown(change.target)}{accepted}; {current}."
 
 
 def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[MinorVersion]) -> str:
@@ -97,14 +97,21 @@ def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[M
     return f"{shown(item.row.name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}."
 
 
-def version(comparison: Comparison | None, own: Sequence[object], before: MinorVersion | None) -> str:
-    """Is this version slower?"""
-    noted = f" The history shows {plural(len(own), 'change')} here." if own else ""
-    if comparison is None and before is not None:
-        return noted.strip() or "No: the history shows no change at this version."
-    if comparison is None:
-        return f"It is the first measured version, so there is nothing to compare it with.{noted}"
-    return f"{counted(comparison)} than the version before.{noted}"
+def version(compared: Comparison | None, own: Sequence[ListedChange], before: MinorVersion | None) -> str:
+    """Is this version slower? What its history shows weighs more than a comparison with one other version."""
+    worse = [item for item in own if item.change.kind in WORSE and item.change.primary]
+    better = [item for item in own if item.change.kind in BETTER and item.change.primary]
+    if worse:
+        named = ", ".join(f"{shown(item.row.name, _MOST)} {size_of(item.change)}".strip() for item in worse[:3])
+        remainder = f" and {len(worse) - 3} more" if len(worse) > 3 else ""
+        return f"Yes, as its history shows: {named}{remainder}."
+    if better:
+        return f"No: its history shows {plural(len(better), 'improvement')} here."
+    if before is None:
+        return "It is the first measured version, so there is nothing to compare it with."
+    if compared is None:
+        return "No: its history shows no change here."
+    return f"{counted(compared)} than the version before."
 
 
 def comparison(compared: Comparison) -> str:
@@ -134,9 +141,9 @@ def code(difference: CodeDifference) -> str:
     if not rows.rows:
         return f"No function differs: {total}."
     first = rows.rows[0]
-    own = first.own if first.own is not None else first.change
-    sign = "+" if own > 0 else ""
-    return f"{shown(first.name, 60)} changed most, by {sign}{quantity(own, shown(rows.unit, 16))} of its own; {total}."
+    own_change = first.own if first.own is not None else first.change
+    size = ("+" if own_change > 0 else "") + quantity(own_change, shown(rows.unit, 16))
+    return f"{shown(first.name, 60)} changed most, by {size} of its own; {total}."
 
 
 def trust(primary: Sequence[SeriesRow], noisiest: SeriesRow | None, few: int, machines: int) -> str:

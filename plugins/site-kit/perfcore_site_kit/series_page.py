@@ -16,10 +16,9 @@ from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
 from perfcore.text import plural, quantity
 from perfcore_site_kit import data, levels, paths, sentences
-from perfcore_site_kit.branch import RANGE
+from perfcore_site_kit.branch import RANGE, range_path
 from perfcore_site_kit.change_list import change_row
 from perfcore_site_kit.derive import ranges
-from perfcore_site_kit.site import range_path
 
 if TYPE_CHECKING:
     from perfcore.model import Change
@@ -55,18 +54,18 @@ def range_page(view: View) -> Mapping[str, Any]:
     text, *parts = view.path.parts or ("",)
     at = _index(view, tuple(parts))
     row = view.branch.series[at]
-    number = int(text) - 1 if paths.is_number(text) else -1
-    if not 0 <= number < ranges(row):
+    index = int(text) - 1 if paths.is_number(text) else -1
+    if not 0 <= index < ranges(row):
         raise NotFoundError("there is no such range")
-    points = view.site.points(at, number)
+    points = view.site.points(at, index)
     ends = f"{points[0].version.id[:10]} to {points[-1].version.id[:10]}"
     within = [change for change in row.changes if change.target in {point.version.id[:10] for point in points}]
     return {
         "row": row,
         "heading": f"{sentences.title(row)}, {ends}",
         "answer": f"{plural(len(within), 'change') if within else 'No change'} in {plural(len(points), 'version')}.",
-        "chart": _range_chart(view, at, number),
-        "ranges": _range_links(view, row, number),
+        "chart": _range_chart(view, at, index),
+        "ranges": _range_links(view, row, index),
         "series": view.link(row.path),
     }
 
@@ -78,12 +77,16 @@ def _index(view: View, parts: tuple[str, ...]) -> int:
     return at
 
 
-def _range_chart(view: View, at: int, number: int) -> Markup:
+def _range_chart(view: View, at: int, index: int) -> Markup:
     """Every version of a range, with its runs."""
     branch, row = view.branch, view.branch.series[at]
-    points = view.site.points(at, number)
+    points = view.site.points(at, index)
     link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
-    chart_data = history_chart(row.history(points), accepted=branch.accepted, releases=branch.releases, link=link)
+    targets = {point.version.id[:10] for point in points}
+    within = [change for change in row.changes if change.target[:10] in targets]
+    chart_data = history_chart(
+        row.history(points, within), accepted=branch.accepted, releases=branch.releases, link=link
+    )
     ends = [shown(points[at].version.id[:10]) for at in (0, -1)]
     chart_data = attrs.evolve(chart_data, title=f"Every version from {ends[0]} to {ends[1]}")
     return view.figure(chart_data, ChartOptions(id=_RANGE, height=320))
@@ -100,13 +103,14 @@ def _whole_chart(view: View, at: int) -> Markup:
 
 def whole_chart(branch: Branch, row: SeriesRow, level: Level) -> ChartData:
     """A level as a chart: the mean of each bucket, with the least and the greatest of it as a band."""
-    firsts = [branch.versions[number * level.size] for number in range(len(level.mean))]
-    ends = [min((number + 1) * level.size, len(branch.versions)) for number in range(len(firsts))]
+    firsts = [branch.versions[index * level.size] for index in range(len(level.mean))]
+    ends = [min((index + 1) * level.size, len(branch.versions)) for index in range(len(firsts))]
     lasts = [branch.versions[end - 1] for end in ends]
     return ChartData(
         title="The whole history",
         finding=f"{plural(row.points, 'version')} in groups of {level.size}.",
         unit=shown(row.unit, 16),
+        axis=f"groups of {level.size} versions",
         labels=[shown(version.id[:10]) for version in firsts],
         notes=[f"{first.id[:10]} to {last.id[:10]}" for first, last in zip(firsts, lasts, strict=True)],
         dates=[version.date for version in firsts],
@@ -126,7 +130,7 @@ def _mark(branch: Branch, change: Change, level: Level) -> Mark:
     return Mark(
         at=branch.at(change) // level.size,
         word=verdict_text.word(change),
-        text=change_text(change),
+        text=f"{change_text(change)}, at {shown(change.target)}",
         worse=True if change.kind in data.WORSE else False if change.kind in data.BETTER else None,
         first=first // level.size,
         last=last // level.size,
@@ -171,9 +175,9 @@ def _noise(row: SeriesRow) -> str:
 def _range_links(view: View, row: SeriesRow, current: int) -> list[tuple[str, str, bool]]:
     """(text, address, whether it is the one that is shown) of each range, the newest first."""
     links = []
-    for number in reversed(range(ranges(row))):
-        first, last = number * RANGE + 1, min((number + 1) * RANGE, row.points)
-        links.append((f"{first:,} to {last:,}", view.link(range_path(row, number)), number == current))
+    for index in reversed(range(ranges(row))):
+        first, last = index * RANGE + 1, min((index + 1) * RANGE, row.points)
+        links.append((f"{first:,} to {last:,}", view.link(range_path(row, index)), index == current))
     return links
 
 

@@ -17,8 +17,8 @@ from perfcore.errors import NotFoundError, PerfError
 from perfcore.hookspecs import KINDS
 from perfcore.text import plural, quantity
 from perfcore_site_kit import running, sentences
+from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.paths import PagePath
-from perfcore_site_kit.site import version_path
 
 if TYPE_CHECKING:
     from perfcore_site_kit.renderer import View
@@ -39,9 +39,9 @@ class Hit:
 def search_page(view: View) -> Mapping[str, Any]:
     text = _query(view.path)
     hits = list(_hits(view, text)) if text else []
-    found = plural(len(hits), "page") if len(hits) < _HITS else f"the first {len(hits)} pages"
+    count = plural(len(hits), "page") if len(hits) < _HITS else f"the first {len(hits)} pages"
     if text:
-        answer = f"{'Nothing' if not hits else found} for “{shown(text, 80)}”."
+        answer = f"{'Nothing' if not hits else count} for “{shown(text, 80)}”."
     else:
         answer = "Name a benchmark, a command, a metric, a release or a version."
     return {"heading": "Search", "answer": answer, "hits": hits, "text": text}

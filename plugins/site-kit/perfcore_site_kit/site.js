@@ -9,7 +9,7 @@ function followLive(table) {
     table.tBodies[0].replaceChildren(...rows.map((row) => {
       const head = element("th", row.label, { className: "text", scope: "row" });
       const version = around("td", "text", element("code", row.version));
-      const runs = `${row.runs}${row.wanted ? ` of ${row.wanted}` : ""}`;
+      const runs = `${row.runs}${row.planned ? ` of ${row.planned}` : ""}`;
       const cells = [version, element("td", row.collector, { className: "text" }), element("td", runs),
         element("td", row.is_complete ? "complete" : "incomplete", { className: "text" })];
       return around("tr", "", head, ...cells);

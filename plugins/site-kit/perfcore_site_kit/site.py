@@ -5,17 +5,18 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import attrs
 from perfcore_command_show import context
 
 from perfcore.errors import NotFoundError
-from perfcore.model import MinorVersion, Point
+from perfcore.model import Point
 from perfcore.model.listener import SilentListener
 from perfcore_site_kit import paths
-from perfcore_site_kit.branch import RANGE, Branch, SeriesRow
+from perfcore_site_kit.branch import RANGE, Branch, range_path, version_path
 from perfcore_site_kit.derive import Derived, derive, ranges, state_of
+from perfcore_site_kit.page_types import FILES, SERVER, Mode, Page, SiteOptions
 from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.rows import BranchRows, levels_key, points_key
 
@@ -27,41 +28,10 @@ if TYPE_CHECKING:
     from perfcore_site_kit.rows import StoredPoints
 
 
+__all__ = ["FILES", "SERVER", "Mode", "Page", "Site", "SiteOptions"]
+
 MOST_VERSIONS = 1000
 """Pages of versions of a static site: those with changes and releases, the newest."""
-
-
-@attrs.frozen(kw_only=True)
-class SiteOptions:
-    """`title` is the name of the project (by default that of its folder), `head` where the branch ends (by default the
-    version that is checked out)."""
-
-    title: str = ""
-    head: str | None = None
-
-
-@attrs.frozen(kw_only=True)
-class Mode:
-    """How pages are made: with links for a server or for files that are opened by a double click, and with or without
-    the elements by which people decide about changes. `token` is in the forms of pages that write."""
-
-    links: Literal["server", "files"] = "server"
-    writable: bool = False
-    token: str = attrs.field(default="", repr=False)
-
-
-SERVER, FILES = Mode(links="server"), Mode(links="files")
-
-
-@attrs.frozen(kw_only=True)
-class Page:
-    """A page as bytes. `policy` is what its content security policy allows, for a header too. `files` are the data of
-    its charts, by their names below the root, where a page of files does not hold them."""
-
-    content: bytes = attrs.field(repr=False)
-    media_type: str = "text/html; charset=utf-8"
-    policy: str = "default-src 'none'"
-    files: Mapping[str, bytes] = attrs.field(factory=dict, repr=False)
 
 
 class Site:
@@ -134,9 +104,13 @@ class Site:
         for row in branch.series:
             yield row.path
             if row.points > RANGE:
-                yield from (range_path(row, number) for number in range(ranges(row)))
-        listed = [(part, change) for part, (_, change) in branch.by_change.items() if change.kind in data.REPORTED]
-        yield from (PagePath(paths.CHANGE, (part,)) for part, _ in listed)
+                yield from (range_path(row, index) for index in range(ranges(row)))
+        listed = [
+            (address_part, change)
+            for address_part, (_, change) in branch.by_change.items()
+            if change.kind in data.REPORTED
+        ]
+        yield from (PagePath(paths.CHANGE, (address_part,)) for address_part, _ in listed)
         ends = dict.fromkeys(data.extent(branch, change) for _, change in listed if branch.at(change) >= 0)
         versions = {at: None for begin, end in ends for at in range(begin, end + 1)}
         versions |= {at: None for version in branch.releases if (at := branch.position.get(version)) is not None}
@@ -177,18 +151,18 @@ class Site:
         """The files that the pages of a mode need beside them, by their names below the root."""
         return self._renderer.assets() if mode.links == "files" else {}
 
-    def points(self, at: int, number: int) -> list[Point]:
+    def points(self, at: int, index: int) -> list[Point]:
         """A range of a series with its runs."""
-        branch, stored = self.branch, self._points(at, number)
+        branch, stored = self.branch, self._points(at, index)
         columns = (stored.positions, stored.environments, stored.profiles, stored.values)
         return [
             Point(version=branch.versions[position], environment=environment, profiles=profiles, values=values)
             for position, environment, profiles, values in zip(*columns, strict=True)
         ]
 
-    def stored_points(self, at: int, number: int) -> StoredPoints:
+    def stored_points(self, at: int, index: int) -> StoredPoints:
         """The same as columns, without the versions."""
-        return self._points(at, number)
+        return self._points(at, index)
 
     def levels(self, at: int) -> Mapping[int, Level]:
         """The levels of a long series."""
@@ -226,15 +200,15 @@ class Site:
             return self.repository.version(head), head
         return self.repository.version(), vcs.get_head_major_version().name
 
-    def _points(self, at: int, number: int) -> StoredPoints:
+    def _points(self, at: int, index: int) -> StoredPoints:
         with self._store:
             derived = self._current
             if not derived.scanned:
-                stored = self._rows.points(derived.branch.state, points_key(at, number))
+                stored = self._rows.points(derived.branch.state, points_key(at, index))
                 if stored is not None:
                     return stored
                 derived = self._derive_again()
-            return derived.points(at, number)
+            return derived.points(at, index)
 
     def _derive_again(self) -> Derived:
         """The branch with its points, where the rows of the read model have gone. It is of the same head."""
@@ -263,19 +237,10 @@ class Site:
         from perfcore_site_kit import data
 
         yield PagePath(paths.CHANGES)
-        for number in range(2, data.changes(self.branch).pages + 1):
-            yield PagePath(paths.CHANGES, (str(number),))
+        for index in range(2, data.changes(self.branch).pages + 1):
+            yield PagePath(paths.CHANGES, (str(index),))
 
     def _paths_of(self, branch: Branch) -> frozenset[PagePath]:
         if self._paths is None or self._paths[0] is not branch:
             self._paths = branch, frozenset(self.pages())
         return self._paths[1]
-
-
-def range_path(row: SeriesRow, number: int) -> PagePath:
-    """The page of a range of a long series, from 0 on, the oldest first."""
-    return PagePath(paths.RANGE, (str(number + 1), *row.parts))
-
-
-def version_path(version: MinorVersion) -> PagePath:
-    return PagePath(paths.VERSION, (paths.part(version.id),))

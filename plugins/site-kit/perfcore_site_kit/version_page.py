@@ -12,10 +12,10 @@ from perfcore_view_compare.ranking import Row, rows
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import MinorVersion
 from perfcore_site_kit import comparisons, data, paths, sentences
+from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.change_list import change_row
 from perfcore_site_kit.comparisons import Comparison
 from perfcore_site_kit.paths import PagePath
-from perfcore_site_kit.site import version_path
 from perfcore_site_kit.stacked import configurations
 
 if TYPE_CHECKING:
@@ -31,21 +31,22 @@ def version_page(view: View) -> Mapping[str, Any]:
     position = branch.position[version.id]
     before = branch.versions[position - 1] if position else None
     release = _last_release(view, position)
-    own = [
-        change_row(view, data.listed_change(branch, at, change))
+    listed = [
+        data.listed_change(branch, at, change)
         for at, change in branch.changes
         if branch.at(change) == position and change.kind in data.REPORTED
     ]
+    own_rows = [change_row(view, item) for item in listed]
     others = [] if before is None else [("the version before", before)]
     if release is not None and release != before:
         others.append((f"the release {', '.join(branch.releases[release.id])}", release))
-    against = [_against(view, f"Against {name}", other, version) for name, other in others]
+    against = [_against(view, f"Against {name}", base, version) for name, base in others]
     return {
         "version": version,
         "heading": f"{version.id[:10]} {version.subject}",
-        "answer": sentences.version(against[0]["comparison"] if against else None, own, before),
+        "answer": sentences.version(against[0]["comparison"] if against else None, listed, before),
         "tags": branch.releases.get(version.id, ()),
-        "own": own,
+        "own": own_rows,
         "against": against,
         "before": view.link(version_path(before)) if before is not None else "",
         "after": view.link(version_path(branch.versions[position + 1])) if position < branch.newest else "",
@@ -91,7 +92,7 @@ def _version(view: View, text: str) -> MinorVersion:
     """The version of a part, or of the beginning of an id that only one version has."""
     version = view.branch.by_part.get(text)
     if version is None and len(text) >= _FEWEST:
-        candidates = [each for each in view.branch.versions if each.id.startswith(text)]
+        candidates = [candidate for candidate in view.branch.versions if candidate.id.startswith(text)]
         version = candidates[0] if len(candidates) == 1 else None
     if version is None:
         raise NotFoundError("this version was not measured on this branch")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import attrs
+from perfcore_fleet_kit.file_identity import file_input
+from perfcore_fleet_kit.stack_counter import Read, StackCounter, each_file, read_bytes
 from perfcore_format_folded import frames
 
 from perfcore.errors import FormatError
@@ -14,8 +16,6 @@ from perfcore.hookspecs import Segment
 from perfcore.profile.stacks import Frame
 from perfcore.settings import option
 from perfcore_source_stacks import perf_script
-from perfcore_source_stacks.names import identity
-from perfcore_source_stacks.segment import StackCounter, read_bytes
 
 _SUFFIXES = (".folded", ".collapsed", ".austin", ".raw", ".stacks")
 _LINE = re.compile(rb"[^\n]*\S [0-9]{1,18}\r?")
@@ -23,7 +23,6 @@ _AUSTIN_HEAD = b"# austin: "
 _AUSTIN_LABELS = re.compile(r"P(?P<process>[0-9]+);T(?P<thread>[^;]+)(;(?P<stack>.*))?")
 _HEAD = 4096
 _MICROSECOND = 1_000  # ns: what Austin counts
-_Read = Iterator[Segment | tuple[Path, FormatError]]
 
 
 @attrs.frozen(kw_only=True)
@@ -47,25 +46,26 @@ class StacksSource:
         if len(head) >= _HEAD:
             del lines[-1]  # it may be cut
         stacks = [line for line in lines if line.strip() and not line.startswith(b"# ")]
-        known = name.endswith(_SUFFIXES) or any(b";" in line for line in stacks)
-        return known and bool(stacks) and all(map(_LINE.fullmatch, stacks[:-1] or stacks))
+        has_suffix = name.endswith(_SUFFIXES) or any(b";" in line for line in stacks)
+        return has_suffix and bool(stacks) and all(map(_LINE.fullmatch, stacks[:-1] or stacks))
 
-    def read(self, paths: Iterable[Path], position: str) -> _Read:
+    def read(self, paths: Iterable[Path], position: str) -> Read:
         """The segment of each file."""
-        return _each(paths, self._segment)
+        return each_file(paths, lambda path: [self._segment(path)])
 
     def _segment(self, path: Path) -> Segment:
         data = read_bytes(path)
         is_austin = data.startswith(_AUSTIN_HEAD)
         counter = StackCounter()
         whole_lines = data[: data.rfind(b"\n") + 1].decode("utf-8", "backslashreplace")
-        for number, line in enumerate(whole_lines.split("\n"), 1):
+        for line_number, line in enumerate(whole_lines.split("\n"), 1):
             line = line.rstrip("\r")
             if line.strip() and not line.startswith("# "):
-                _add(counter, line, number, is_austin)
+                _add(counter, line, line_number, is_austin)
         period = _MICROSECOND if is_austin else self._period
         labels = {"profiler": "austin"} if is_austin else {}
-        return counter.segment("stacks", path, data, identity(path.name, data, _SUFFIXES), period, labels=labels)
+        origin = file_input(path.name, data, _SUFFIXES, whole=data.endswith(b"\n"))
+        return counter.segment("stacks", path, origin, period, labels=labels)
 
 
 class PerfScriptSource:
@@ -80,27 +80,17 @@ class PerfScriptSource:
     def sniff(self, head: bytes, name: str) -> bool:
         return perf_script.is_output(head)
 
-    def read(self, paths: Iterable[Path], position: str) -> _Read:
+    def read(self, paths: Iterable[Path], position: str) -> Read:
         """The segment of each file. Samples have the name of their thread as the label `comm`."""
-        return _each(paths, self._segment)
+        return each_file(paths, lambda path: [self._segment(path)])
 
     def _segment(self, path: Path) -> Segment:
         data = read_bytes(path)
         counter = StackCounter()
         for sample in perf_script.samples(data.decode("utf-8", "backslashreplace")):
             counter.add(sample.frames, 1, (("comm", sample.comm[:200]),))
-        name = identity(path.name, data, (".perf-script", ".script"))
-        return counter.segment("perf-script", path, data, name, self._period, labels={}, end=b"\n\n")
-
-
-def _each(paths: Iterable[Path], segment: Callable[[Path], Segment]) -> _Read:
-    for path in paths:
-        try:
-            yield segment(path)
-        except FormatError as error:
-            yield path, error
-        except OSError as error:  # it went meanwhile
-            yield path, FormatError(f"it cannot be read: {error.strerror}")
+        origin = file_input(path.name, data, (".perf-script", ".script"), whole=data.endswith(b"\n\n"))
+        return counter.segment("perf-script", path, origin, self._period, labels={})
 
 
 def _add(counter: StackCounter, line: str, number: int, is_austin: bool) -> None:

@@ -32,7 +32,7 @@ def is_output(head: bytes) -> bool:
 def samples(text: str) -> Iterator[Sample]:
     """Every sample that is whole: behind its last frame stands an empty line. FormatError names a line that is none."""
     comm, frames = "", list[Frame]()
-    for number, line in enumerate(text.split("\n")[:-1], 1):
+    for line_number, line in enumerate(text.split("\n")[:-1], 1):
         if line.startswith("#"):
             continue
         if not line.strip():
@@ -46,4 +46,4 @@ def samples(text: str) -> Iterator[Sample]:
         elif (head := _HEAD.fullmatch(line)) and not frames:
             comm = head["comm"]
         else:
-            raise FormatError(f"line {number} is neither a sample nor a frame")
+            raise FormatError(f"line {line_number} is neither a sample nor a frame")

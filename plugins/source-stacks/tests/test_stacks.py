@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,61 @@ def test_a_recording_of_a_forking_service_by_pyspy(tmp_path: Path) -> None:
     assert (segment.stream, segment.number, segment.whole) == ("service", 1, True)
     assert {"worker", "busy"} <= names(segment)
     assert sum(segment.profile.tables["resources"]["samples"].data) > 10
+
+
+def test_a_recording_of_a_forking_service_by_austin(tmp_path: Path) -> None:
+    """Each process is a label, and the time of all is what the service took."""
+    (tmp_path / "service.py").write_text(_SERVICE)
+    path = tmp_path / "service.1.austin"
+    program = Path(sys.executable).with_name("austin")
+    if not program.exists():
+        pytest.skip("Austin is not installed")
+    words = ["--children", "--interval", "10ms", "--output", str(path), sys.executable, str(tmp_path / "service.py")]
+    done = subprocess.run([str(program), *words], capture_output=True, text=True)
+    if not path.exists() or not path.read_bytes().startswith(b"# austin"):
+        pytest.skip(f"Austin cannot record here: {done.stderr.strip()[-200:]}")
+    assert StacksSource().sniff(path.read_bytes()[:4096], path.name)
+    (segment,) = StacksSource().read([path], "")
+    assert isinstance(segment, Segment)
+    assert (segment.stream, segment.number, segment.labels["profiler"]) == ("service", 1, "austin")
+    assert {"worker", "busy"} <= names(segment)
+    assert len({dict(part.labels)["process"] for part in segment.parts}) == 2
+    microseconds = sum(segment.profile.tables["resources"]["samples"].data)
+    assert 1.5e6 < microseconds < 60e6  # of two processes for 1.2 s each
+
+
+def test_a_recording_by_the_kernel(tmp_path: Path) -> None:
+    """Of a native program, printed by `perf script`; each sample is counted, under the name of its program."""
+    perf = shutil.which("perf") or pytest.skip("the kernel's perf is not installed")
+    data, path = tmp_path / "perf.data", tmp_path / "sort.2.script"
+    (tmp_path / "numbers").write_text("\n".join(str(n * 7919 % 1_000_003) for n in range(400_000)))
+    words = [
+        "record",
+        "-q",
+        "-e",
+        "cpu-clock:u",
+        "-F",
+        "499",
+        "-g",
+        "-o",
+        str(data),
+        "--",
+        "sort",
+        str(tmp_path / "numbers"),
+    ]
+    done = subprocess.run([perf, *words], capture_output=True, text=True)
+    printed = subprocess.run([perf, "script", "-i", str(data)], capture_output=True, text=True, check=False)
+    if not printed.stdout:
+        pytest.skip(f"perf cannot record here: {done.stderr.strip()[-200:]}")
+    path.write_text(printed.stdout)
+    assert PerfScriptSource().sniff(path.read_bytes()[:4096], path.name)
+    (segment,) = PerfScriptSource().read([path], "")
+    assert isinstance(segment, Segment)
+    assert (segment.stream, segment.number, segment.whole) == ("sort", 2, True)
+    assert (("comm", "sort"),) in [part.labels for part in segment.parts]
+    samples = sum(segment.profile.tables["resources"]["samples"].data)
+    assert samples == printed.stdout.count("cpu-clock:u:") > 5
+    assert any("sort" in str(file) or "libc" in str(file) for file in segment.profile.tables["functions"]["file"])
 
 
 def test_the_same_file_is_the_same_segment_under_any_name(tmp_path: Path) -> None:

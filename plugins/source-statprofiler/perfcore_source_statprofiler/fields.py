@@ -80,8 +80,8 @@ def header(data: bytes) -> tuple[TraceHeader, int]:
         if tag == 201:
             numbers = []
             for _ in range(3):
-                number, at = varint(data, at)
-                numbers.append(str(number))
+                version_part, at = varint(data, at)
+                numbers.append(str(version_part))
             result.perl = ".".join(numbers)
         elif tag == 202:
             result.tick, at = varint(data, at)

@@ -114,14 +114,14 @@ def _rows(sections: Sections, local: list[int]) -> tuple[list[Part], tuple[array
     for at, section in enumerate(sections.open):
         for (ended, labels), counts in section.parts.items():
             groups[Part(labels, ended, tuple(range(at + 1)))] = counts
-    parts = sorted(part for part in groups if any(groups[part].values()))
+    parts = sorted(segment_part for segment_part in groups if any(groups[segment_part].values()))
     stacks, samples, numbers = array("q"), array("q"), array("q")
-    for number, part in enumerate(parts):
-        counts = groups[part]
+    for part_number, segment_part in enumerate(parts):
+        counts = groups[segment_part]
         rows = sorted(
             (local[-3 - stack] if stack < -1 else stack, weight) for stack, weight in counts.items() if weight
         )
         stacks.extend([stack for stack, _ in rows])
         samples.extend([weight for _, weight in rows])
-        numbers.extend([number] * len(rows))
+        numbers.extend([part_number] * len(rows))
     return parts, (stacks, samples, numbers)

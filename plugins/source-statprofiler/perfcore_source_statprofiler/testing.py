@@ -32,8 +32,8 @@ def union(segments: Sequence[Segment], label: tuple[str, str] | None = None) -> 
     for segment in segments:
         rows = segment.profile.tables["resources"]
         amounts: dict[int, int] = defaultdict(int)
-        for stack, samples, part in zip(rows["stack"], rows["samples"].data, rows["part"].data, strict=True):
-            if label is None or label in labels[segment.number][0][part]:
+        for stack, samples, part_number in zip(rows["stack"], rows["samples"].data, rows["part"].data, strict=True):
+            if label is None or label in labels[segment.number][0][part_number]:
                 amounts[ROOT if stack is None else int(stack)] += samples
         total.add(TreeColumns.of(segment.profile.tables), [(amounts, 1)])
     return count(total.tree, total.samples)

@@ -245,10 +245,10 @@ class Trace:
             self.sections.label(key, value)
         elif tag == 8:
             code, at = fields.text(data, at)
-            number, at = fields.varint(data, at)
+            code_number, at = fields.varint(data, at)
             self.code_size += len(code) + 100
             if self.code_size < _MAX_CODES:
-                self.codes[number] = code
+                self.codes[code_number] = code
         elif tag in (196, 197):
             self.whole = True
         else:
@@ -270,9 +270,9 @@ def _parse_frame(data: bytes, at: int, tag: int) -> tuple[_Frame, int]:
     if tag == 5:
         return _native(package, sub), at
     file, at = fields.name(data, at)
-    number, at = fields.varint(data, at)
+    code_number, at = fields.varint(data, at)
     first, at = fields.varint(data, at)
-    line, first = fields.signed(number), fields.signed(first)
+    line, first = fields.signed(code_number), fields.signed(first)
     if line == _NO_LINE:
         return _native(package, sub), at
     return (f"{package}::{sub}", _code(file), line, first if first > 0 else None), at

@@ -72,10 +72,11 @@ class GitStorage:
                 yield key
 
     def list(self, prefix: str) -> Iterator[Listed]:
-        """As it was at one moment."""
+        """As it was at one moment. A key that somebody put there twice is listed twice."""
         check_prefix(prefix)
-        keys = self._look().keys
-        return iter([keys[key].listed for key in sorted(key for key in keys if key.startswith(prefix))])
+        snapshot = self._look()
+        held = (*snapshot.keys.values(), *snapshot.older)
+        return iter(sorted(each.listed for each in held if each.key.startswith(prefix)))
 
     def create(self, key: str, data: bytes) -> str:
         """Of several processes, the one whose push is first wins."""
@@ -125,13 +126,61 @@ class GitStorage:
 
         self._write(changes)
 
+    def state(self) -> str:
+        """A text that differs whenever anything in the store does, looked at now."""
+        return self._look().commit
+
+    def delete_many(self, keys: Iterable[tuple[str, str]], state: str) -> Sequence[str]:
+        """Remove each (key, tag) that still has its tag; gives the keys that were removed. ConflictError unless the
+        store is in this `state`. One push, which begins the history anew: the server can forget what was removed."""
+        wanted = dict(keys)
+        removed: list[str] = []
+
+        def changes(snapshot: Snapshot) -> _Changes:
+            if snapshot.commit != state:
+                raise ConflictError("somebody wrote to the store meanwhile", hint="try again")
+            there = [snapshot.keys[key] for key in wanted if key in snapshot.keys]
+            gone = [held for held in there if held.has(wanted[held.key])]
+            removed[:] = [held.key for held in gone]
+            return _Changes({}, gone)
+
+        if wanted or self._look().length > 1:
+            self._write(changes, anew=True)
+        return removed
+
+    def rewrite(self, *, touched: Iterable[str], changed: Mapping[str, Callable[[bytes], bytes | None]]) -> None:
+        """Touch keys, and give others the bytes that a function makes of theirs; None removes the key. One push."""
+        touched = set(touched)
+
+        def changes(snapshot: Snapshot) -> _Changes:
+            puts, gone = dict[Held, bytes | None](), []
+            for key in touched:
+                if (held := snapshot.keys.get(key)) is not None:
+                    gone.append(held)
+                    puts[_touched(held)] = None
+            for key, change in changed.items():
+                if (held := snapshot.keys.get(key)) is not None:
+                    before = self._mirror.content(held.blob)[1]
+                    if (after := change(before)) != before:
+                        gone.append(held)
+                        if after is not None:
+                            puts[self._new(snapshot, key, after)] = after
+            return _Changes(puts, gone)
+
+        self._write(changes)
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether the server refused to let the history begin anew."""
+        return self._keeps_history
+
     def touch(self, key: str) -> None:
         """Only the name in the tree becomes another."""
         check_key(key)
 
         def changes(snapshot: Snapshot) -> _Changes:
             found = _there(snapshot, key)
-            return _Changes({found._replace(touched=max(time.time_ns(), found.touched + 1)): None}, [found])
+            return _Changes({_touched(found): None}, [found])
 
         self._write(changes)
 
@@ -152,17 +201,17 @@ class GitStorage:
         check_key(key)
         return _there(self._current(), key)
 
-    def _write(self, changes: Callable[[Snapshot], _Changes]) -> Snapshot:
+    def _write(self, changes: Callable[[Snapshot], _Changes], *, anew: bool = False) -> Snapshot:
         """Push what `changes` makes of the store, anew each time that somebody else was faster."""
         for attempt in range(_TRIES):
             before = self._look()
             made = changes(before)
-            anew = is_long(before) and not self._keeps_history
-            after = self._mirror.commit(before, made.puts, made.gone, anew=anew)
+            is_new = (anew or is_long(before)) and not self._keeps_history
+            after = self._mirror.commit(before, made.puts, made.gone, anew=is_new)
             try:
                 pushed = self._mirror.push(before.commit, after.commit)
             except GitError:
-                if not anew:
+                if not is_new:
                     raise
                 self._keeps_history, pushed = True, False
             if pushed:
@@ -179,6 +228,10 @@ class GitStorage:
         blob = kind(b"blob %d\0" % len(data), usedforsecurity=False)
         blob.update(data)
         return Held(key, blob.hexdigest(), len(data), now, now)
+
+
+def _touched(held: Held) -> Held:
+    return held._replace(touched=max(time.time_ns(), held.touched + 1))
 
 
 def _there(snapshot: Snapshot, key: str) -> Held:

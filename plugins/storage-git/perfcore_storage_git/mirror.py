@@ -65,11 +65,12 @@ _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 class Snapshot(NamedTuple):
     """The store as it was when it was looked at. `commit` is empty where there is none yet; `length` counts the
-    commits of its history."""
+    commits of its history. `older` are keys that are in the tree once more, which no writer of ours leaves."""
 
     commit: str
     keys: Mapping[str, Held]
     length: int
+    older: tuple[Held, ...] = ()
 
 
 EMPTY = Snapshot("", {}, 0)
@@ -128,16 +129,19 @@ class Mirror:
     def snapshot(self, commit: str) -> Snapshot:
         """The keys in the tree of a commit. Of a key that is there twice, the newer one counts."""
         keys: dict[str, Held] = {}
+        older: list[Held] = []
         listed = self._git("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         for row in listed.split(b"\0")[:-1]:
             about, _, name = row.partition(b"\t")
             mode, kind, blob, size = about.decode().split()
             found = held(os.fsdecode(name), blob, int(size)) if kind == "blob" and mode != "120000" else None
-            if found is not None and (found.key not in keys or keys[found.key].touched < found.touched):
-                keys[found.key] = found
+            if found is not None:
+                newest = max(found, keys.get(found.key, found), key=lambda held: held.touched)
+                older += [held for held in (found, keys.get(found.key)) if held not in (newest, None)]
+                keys[found.key] = newest
         message = self.content(commit)[1].partition(b"\n\n")[2]
         counted = re.match(rb"Profiles \(([0-9]{1,9})\)\n", message)
-        return Snapshot(commit, keys, int(counted[1]) if counted else 1)
+        return Snapshot(commit, keys, int(counted[1]) if counted else 1, tuple(older))
 
     def content(self, id: str) -> tuple[str, bytes]:
         """The type and bytes of an object. One process of git gives them all."""
@@ -188,7 +192,9 @@ class Mirror:
                     self._git("rev-parse", "--verify", "--end-of-options", f"{before.commit}^{{tree}}").decode().strip()
                 )
                 stream.write(f'M 040000 {tree} ""\n'.encode())
-            for old in gone:
+            changed = {old.key for old in gone}
+            older = [old for old in before.older if old.key in changed]  # or a key that is deleted would come back
+            for old in (*gone, *older):
                 stream.write(f"D {old.path}\n".encode())
             for new, data in puts.items():
                 if data is None:
@@ -205,7 +211,8 @@ class Mirror:
         keys = dict(before.keys)
         for old in gone:
             del keys[old.key]
-        return Snapshot(made, {**keys, **{new.key: new for new in puts}}, length)
+        left = tuple(old for old in before.older if old not in older)
+        return Snapshot(made, {**keys, **{new.key: new for new in puts}}, length, left)
 
     def push(self, before: str, commit: str) -> bool:
         """Make a commit that of the store; False if somebody else changed it since it was looked at."""

@@ -208,10 +208,10 @@ class Pack:
         if not 0 <= number < self.blocks:
             raise self.damage("a row lies outside of it")
         start = self.block(number)[0]
-        found = self._block_content(number)[position - start : position - start + length]
-        if len(found) != length:
+        content = self._block_content(number)[position - start : position - start + length]
+        if len(content) != length:
             raise self.damage("a row lies outside of its block")
-        return found
+        return content
 
     def verify(self) -> None:
         """FormatError unless every bit is as it was written, and each row is marked as gone or not."""
@@ -311,8 +311,8 @@ class Packs:
     def all_of(self, key: str) -> list[PackedRow]:
         """Every row of a key that counts, also where a file of its own hides them."""
         parts = split(key)
-        found = (pack.find(parts[1]) for pack in self.of(parts[0])) if parts else ()
-        return [row for row in found if row is not None and not row.is_gone]
+        rows = (pack.find(parts[1]) for pack in self.of(parts[0])) if parts else ()
+        return [row for row in rows if row is not None and not row.is_gone]
 
     def names(self, start: str) -> Mapping[str, PackedRow | None]:
         """The names directly in a folder of keys that come from packs: rows, and None for folders."""
@@ -326,7 +326,7 @@ class Packs:
             return {}
         for _ in range(_TRIES):
             packs = self.of(space)
-            found = {
+            names = {
                 pack.id(number).hex()[2:]: pack.row(number)
                 for pack in packs
                 for number in pack.range(int(rest[:2], 16))
@@ -334,18 +334,18 @@ class Packs:
             }
             if self.of(space) == packs:
                 break
-        return found
+        return names
 
     def orphans(self) -> list[str]:
         """The paths of marks whose packs are no more, and of files that a killed process left unfinished."""
-        found = []
+        leftovers = []
         for space in self.spaces():
             folder = self.folder(space)
             names = set(os.listdir(folder))
             marks = (name for name in sorted(names) if name.endswith(MARKS))
             orphans = [name for name in marks if name.removesuffix(MARKS) + PACK not in names]
-            found += [os.path.join(folder, name) for name in (*orphans, *filter(files.is_temporary, names))]
-        return found
+            leftovers += [os.path.join(folder, name) for name in (*orphans, *filter(files.is_temporary, names))]
+        return leftovers
 
     def stamp(self, space: str) -> str | None:
         """Another one whenever a row begins or ends to count; None where that cannot be told."""
@@ -363,7 +363,7 @@ class Packs:
 
     def damaged(self, space: str) -> list[str]:
         """What is wrong with each pack that is not as it was written."""
-        found = []
+        faults = []
         try:
             names = sorted(os.listdir(self.folder(space)))
         except files.MISSING:
@@ -373,10 +373,10 @@ class Packs:
                 try:
                     Pack(self.folder(space), name.removesuffix(PACK)).verify()
                 except FormatError as error:
-                    found.append(error.message)
+                    faults.append(error.message)
                 except FileNotFoundError:  # its rows went to a new one meanwhile
                     continue
-        return found
+        return faults
 
     def _open(self, space: str, folder: str) -> None:
         """Open those that are new, close those that are gone."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from perfcore.model import Entry, Header, Profile, Tool
+from perfcore.model import Entry, Header, Profile, Tool, is_tag
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, Table
 from perfcore_testing.hostile import NAMES
 
@@ -20,6 +20,7 @@ U64 = st.integers(0, 2**64 - 1)
 F64 = st.floats() | U64.map(lambda bits: float(struct.unpack("<d", struct.pack("<Q", bits))[0]))
 TEXT = st.sampled_from(NAMES) | st.text(st.characters(codec="utf-8"), max_size=12)
 WORDS = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,12}", fullmatch=True)
+TAGS = st.sampled_from([name for name in NAMES if is_tag(name)]) | WORDS
 IDS = st.binary(min_size=20, max_size=20).map(bytes.hex)
 JSON = st.recursive(
     st.none() | st.booleans() | I64 | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
@@ -115,7 +116,7 @@ def entries(draw: st.DrawFn, tombstones: bool = True) -> Entry:
         workload=draw(TEXT),
         collector=draw(TEXT),
         postprocessors=draw(texts),
-        tags=draw(texts),
+        tags=tuple(draw(st.lists(TAGS, max_size=2, unique=True))),
         config_id=draw(st.just("") | IDS),
         environment_id=draw(st.just("") | IDS),
         tombstone=draw(st.booleans()) if tombstones else False,

@@ -91,6 +91,8 @@ class ViewContract:
     """The output is data for programs and holds names as they are, control characters included."""
     fitted = False
     """On a terminal no line is wider than it."""
+    folder = False
+    """With a path it writes a folder of pages there, as its class attribute `folder` says."""
     columns: int | None = 80
     """How wide the terminal is that most laws are tried on. None for a view that refuses to write to one."""
 
@@ -187,13 +189,30 @@ class ViewContract:
 
     def test_a_file_that_was_asked_for_is_the_only_one(self, driver: View, tmp_path: Path) -> None:
         """With `output.path`, the picture is in that file, be it written through the output or by the view."""
+        assert getattr(driver, "folder", False) == self.folder
         path = tmp_path / "out" / "picture"
         path.parent.mkdir()
         for sample in filter(lambda sample: _accepts(driver, sample), SAMPLES):
-            output = FakeOutput(path=path)
+            output = FakeOutput(path=None if self.folder else path)
+            output.path = path
             refused = _refusal(driver, _data(driver, sample), output)
-            assert list(path.parent.iterdir()) == [path]
-            assert refused or output.data in (path.read_bytes(), b"")
+            assert list(path.parent.iterdir()) == ([path] if path.exists() else [])
+            assert path.exists() or (refused and self.folder)
+            assert refused or output.data in (b"" if self.folder else path.read_bytes(), b"")
+            assert refused or not self.folder or _names_in(path)
+
+    def test_names_stay_text_and_inside_of_the_folder(self, driver: View, tmp_path: Path) -> None:
+        """No name of a file or function leads out of the folder or becomes markup in a page of it."""
+        if not self.folder:
+            pytest.skip("the view writes one file")
+        for number, data in enumerate(_hostile(driver)):
+            output = FakeOutput()
+            output.path = tmp_path / "out" / str(number)
+            _refusal(driver, data, output)
+        assert {path.name for path in tmp_path.iterdir()} <= {"out", "empty"}
+        for path in (tmp_path / "out").rglob("*"):
+            assert path.is_dir() or path.resolve().is_relative_to(tmp_path / "out")
+            assert path.is_dir() or not [tag for tag in hostile.TAGS if tag in path.read_text(encoding="utf-8")]
 
     def test_an_output_that_fails_is_not_passed_over(self, driver: View) -> None:
         """The reader of a pipe may go at any time; the command has to notice."""
@@ -202,6 +221,10 @@ class ViewContract:
         if output.data:
             with pytest.raises(BrokenPipeError):
                 driver.render(_plain(driver), _Full())
+
+
+def _names_in(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
 def accepted(driver: View) -> frozenset[str]:

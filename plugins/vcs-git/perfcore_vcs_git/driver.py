@@ -78,8 +78,8 @@ class Git:
     def walk_major_versions(self) -> Iterator[MajorVersion]:
         """The local branches."""
         out = self._runner.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")
-        found = (line.partition(b" ") for line in out.splitlines())
-        names = {os.fsdecode(ref)[len(head.BRANCH) :]: id.decode("ascii") for id, _, ref in found}
+        branches = (line.partition(b" ") for line in out.splitlines())
+        names = {os.fsdecode(ref)[len(head.BRANCH) :]: id.decode("ascii") for id, _, ref in branches}
         return iter([MajorVersion(name=name, head=names[name]) for name in sorted(names)])
 
     def get_minor_head(self) -> str:
@@ -88,8 +88,8 @@ class Git:
 
     def get_head_major_version(self) -> MajorVersion:
         """The branch that is checked out."""
-        found = self._head()
-        return MajorVersion(name=found.name, head=found.id)
+        current = self._head()
+        return MajorVersion(name=current.name, head=current.id)
 
     def get_minor_version_info(self, version: str) -> MinorVersion:
         """One commit."""
@@ -101,10 +101,10 @@ class Git:
         # `*objectname` is the commit behind an annotated tag, and empty for a light one.
         form = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)"
         out = self._runner.run("for-each-ref", "--sort=-creatordate", f"--merged={version}", form, "refs/tags")
-        found = next((id for id in out.decode("ascii").split() if id != version), None)
-        if found is None and (cut := self._revisions.unshallow()):
+        parent = next((id for id in out.decode("ascii").split() if id != version), None)
+        if parent is None and (cut := self._revisions.unshallow()):
             raise VersionError("no release before this version is here", hint=cut)
-        return found
+        return parent
 
     def tags(self) -> dict[str, str]:
         """The commits of all tags. A tag of something else, such as a file, is left out."""
@@ -120,8 +120,8 @@ class Git:
     def remotes(self) -> dict[str, str]:
         """Their URLs for pushing, as git rewrites them (`url.*.pushInsteadOf`); of several the first."""
         lines = map(os.fsdecode, self._runner.run("remote", "--verbose").splitlines())
-        found = [line.removesuffix(" (push)").partition("\t") for line in lines if line.endswith(" (push)")]
-        return {name: url for name, _, url in reversed(found)}
+        remotes = [line.removesuffix(" (push)").partition("\t") for line in lines if line.endswith(" (push)")]
+        return {name: url for name, _, url in reversed(remotes)}
 
     def author(self) -> str:
         """The author of a commit that were made now, without its time."""
@@ -184,12 +184,12 @@ class Git:
         """A file's content as it is stored; of a symbolic link, where it points to."""
         require_full_id(version)
         plain = not any(part in ("", ".", "..") for part in path.split("/")) and "\0" not in path
-        found = self._objects.ask(f"{version}:{path}") if plain and "\n" not in path else None
-        if found is None:
-            found = self._object_in_tree(version, path, plain)
-        if found.kind != "blob":
+        object = self._objects.ask(f"{version}:{path}") if plain and "\n" not in path else None
+        if object is None:
+            object = self._object_in_tree(version, path, plain)
+        if object.kind != "blob":
             raise NotFoundError(f"{printable(path) or '.'} is a folder in version {version[:10]}")
-        return found.data
+        return object.data
 
     def changed_files(self, old: str | None, new: str) -> tuple[str, ...]:
         """Paths of files and submodules that differ."""
@@ -255,9 +255,9 @@ class Git:
         _, kind, id = head.split()
         if kind == b"commit":
             raise NotFoundError(f"{printable(path)} is a submodule in version {version[:10]}")
-        found = self._objects.ask(id.decode("ascii"))
-        if found is not None:
-            return found
+        object = self._objects.ask(id.decode("ascii"))
+        if object is not None:
+            return object
         raise VersionError(
             f"the content of {printable(path)} in version {version[:10]} is missing or damaged", hint="see `git fsck`"
         )

@@ -58,10 +58,10 @@ def bars(subject: ViewData, metric: str | None, by: str | None, most: int) -> Ba
     tables = [_by_benchmark(profile) if column is None else _by_column(profile, column) for profile in profiles]
     if not any(tables):
         raise NotFoundError(f"no profile has rows by {brief(by)}" if by else "the profiles have no runs with values")
-    wanted = chosen_metric(metric, (key[1] for each in tables for key in each))
-    unit = next((unit for each in tables for (_, name), (unit, _) in each.items() if name == wanted), "")
-    names = dict.fromkeys(name for each in tables for name, key in each if key == wanted)
-    amounts = {name: tuple(_amount(each.get((name, wanted))) for each in tables) for name in names}
+    wanted = chosen_metric(metric, (key[1] for amounts_of in tables for key in amounts_of))
+    unit = next((unit for amounts_of in tables for (_, name), (unit, _) in amounts_of.items() if name == wanted), "")
+    names = dict.fromkeys(name for amounts_of in tables for name, key in amounts_of if key == wanted)
+    amounts = {name: tuple(_amount(amounts_of.get((name, wanted))) for amounts_of in tables) for name in names}
     ordered = sorted(
         (name for name in names if any(amounts[name])),
         key=lambda name: (-max(amount.median for amount in amounts[name] if amount), name),
@@ -84,8 +84,8 @@ _Values = dict[tuple[str, str], tuple[str, Sequence[float]]]
 
 def _by_benchmark(profile: Profile) -> _Values:
     return {
-        (benchmark or profile.label, metric): (each.unit, each.values)
-        for (benchmark, metric), each in runs_by_metric(profile).items()
+        (benchmark or profile.label, metric): (runs.unit, runs.values)
+        for (benchmark, metric), runs in runs_by_metric(profile).items()
     }
 
 

@@ -67,7 +67,7 @@ def _cells(row: Row, scale: float, *, named: bool) -> list[str | Cell]:
     drawn = f'<svg class="spark" {size} aria-hidden="true">{middle}{picture}</svg>' if picture else ""
     unit = shown(change.unit, 16)
     reasons = [f"accepted: {row.accepted}" if row.accepted else "", shown(change.reason)]
-    if change.needed:
+    if change.needed and "interleaved pairs" not in change.reason:  # which says how many
         reasons.append(f"about {change.needed:,} interleaved pairs would tell")
     return [
         row.name,

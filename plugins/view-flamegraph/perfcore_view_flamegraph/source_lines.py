@@ -54,7 +54,7 @@ def lines(sides: Sequence[Side], metrics: Sequence[str], read: Read) -> dict[Fun
     if not all(files.has_any(side) for side in sides):
         return {}
     costs = [_costs(side.profile, metrics) for side in sides]
-    found: dict[Function, dict[str, Any]] = {}
+    shown_lines: dict[Function, dict[str, Any]] = {}
     size = 0
     for function in _largest(costs):
         rows = list(_rows(function, sides, costs, files))
@@ -63,8 +63,8 @@ def lines(sides: Sequence[Side], metrics: Sequence[str], read: Read) -> dict[Fun
             break
         if rows:
             name = " and ".join(dict.fromkeys(printable(side.name) for side in sides))
-            found[function] = {"title": f"{printable(function[1])}, {name}", "rows": rows}
-    return found
+            shown_lines[function] = {"title": f"{printable(function[1])}, {name}", "rows": rows}
+    return shown_lines
 
 
 def _largest(costs: Sequence[Mapping[Function, _Lines]]) -> list[Function]:
@@ -152,21 +152,21 @@ def _costs(profile: Profile, metrics: Sequence[str]) -> dict[Function, _Lines]:
             if stack != NOWHERE and isinstance(value, int | float):
                 sums[stack] += value
     by_frame = _by_frame(stacks, own)
-    found: dict[Function, _Lines] = {}
+    lines_by_function: dict[Function, _Lines] = {}
     for frame, (mine, total) in by_frame.items():
         function, offset = stacks.function[frame], stacks.offsets[frame]
         if function == NOWHERE or offset is None or not any(total):
             continue
         first = stacks.first_lines[function]
         key = stacks.names[function], stacks.files[function]
-        lines_of = found.setdefault(key, _Lines(first, {}))
+        lines_of = lines_by_function.setdefault(key, _Lines(first, {}))
         lines_of.costs[(first or 0) + offset] = mine, total  # type: ignore[index]  # made right here
-    return found
+    return lines_by_function
 
 
 def _by_frame(stacks: Stacks, own: Sequence[Sequence[float]]) -> dict[int, tuple[list[float], list[float]]]:
     """By the row of `frames`: what it took itself, and in all stacks that it is in."""
-    found: dict[int, tuple[list[float], list[float]]] = {}
+    by_frame: dict[int, tuple[list[float], list[float]]] = {}
     for metric, sums in enumerate(own):
         mine: dict[int, float] = {}
         total: dict[int, float] = {}
@@ -177,9 +177,9 @@ def _by_frame(stacks: Stacks, own: Sequence[Sequence[float]]) -> dict[int, tuple
                 total[frame] = total.get(frame, 0.0) + amount
         for frame, amount in total.items():
             zeros = [0.0] * len(own)
-            of_frame = found.setdefault(frame, (zeros, [*zeros]))
+            of_frame = by_frame.setdefault(frame, (zeros, [*zeros]))
             of_frame[0][metric], of_frame[1][metric] = mine.get(frame, 0.0), amount
-    return found
+    return by_frame
 
 
 def _frames_of(stack: int, parent: Sequence[int], frame: Sequence[int]) -> set[int]:

@@ -83,20 +83,20 @@ def _of_series(series: MetricHistory, versions: int) -> Iterator[Panel]:
 def _of_profiles(subject: ViewData, metric: str | None, benchmark: str | None) -> list[Panel]:
     profiles = subject.profiles[:MOST_LINES]
     values = [runs_by_metric(profile) for profile in profiles]
-    names = list(dict.fromkeys(name for each in values for name, _ in each))
-    wanted = chosen_metric(metric, (name for each in values for _, name in each))
+    names = list(dict.fromkeys(name for runs_of in values for name, _ in runs_of))
+    chosen = chosen_metric(metric, (name for runs_of in values for _, name in runs_of))
     made = []
     for name in names:
         if benchmark is not None and name != benchmark:
             continue
         groups = tuple(
-            Group(side_name(subject, number), usable(each[name, wanted].values))
-            for number, each in enumerate(values)
-            if (name, wanted) in each and usable(each[name, wanted].values)
+            Group(side_name(subject, number), usable(runs_of[name, chosen].values))
+            for number, runs_of in enumerate(values)
+            if (name, chosen) in runs_of and usable(runs_of[name, chosen].values)
         )
-        unit = next((each[name, wanted].unit for each in values if (name, wanted) in each), "")
+        unit = next((runs_of[name, chosen].unit for runs_of in values if (name, chosen) in runs_of), "")
         if groups:
-            made.append(Panel(_panel_title(profiles, name, wanted), shown(unit, _UNIT), groups))
+            made.append(Panel(_panel_title(profiles, name, chosen), shown(unit, _UNIT), groups))
     if not made:
         raise NotFoundError(
             "no benchmark has such a name" if benchmark else "the profiles have no runs with values",

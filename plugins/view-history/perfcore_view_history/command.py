@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 from perfcore_command_kit.options import Benchmarks, Browse, Force, Output
 from perfcore_command_kit.sources import VersionSources
+from perfcore_command_kit.view_options import TakesViewOptions, view_options
 from perfcore_command_show import context, views
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.errors import UsageError
-from perfcore.model import EMPTY, ViewData
+from perfcore.model import ViewData
 from perfcore_view_history import query as queries
 from perfcore_view_history.query import HistoryQuery
 
@@ -23,8 +24,14 @@ DEFAULT = "history"
 def new_app() -> typer.Typer:
     """A new Typer app with the one command."""
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-    app.command()(history)
+    app.command(cls=HistoryCommand)(history)
     return app
+
+
+class HistoryCommand(TakesViewOptions):
+    """It takes the options of its view."""
+
+    default_view = DEFAULT
 
 
 def history(
@@ -64,7 +71,13 @@ def history(
         typer.Option("--raw-text", help="CSV: do not put ' before text that a spreadsheet would take for a formula."),
     ] = False,
     view: Annotated[
-        str, typer.Option("--view", metavar="VIEW", help="Show the series in a view.", show_default=True)
+        str,
+        typer.Option(
+            "--view",
+            metavar="VIEW",
+            help="Show the series in a view, with its options: --view VIEW --help lists them.",
+            show_default=True,
+        ),
     ] = DEFAULT,
     output: Output = None,
     force: Force = False,
@@ -108,8 +121,6 @@ def history(
         accepted=lambda: context.accepted(repository, data.changes),
         releases=lambda: context.releases(repository),
     )
-    drawing = views.make(console, view, data, {"csv": True, "raw_text": raw_text} if as_csv else EMPTY)
-    if browse and output is None:
-        output, force = views.temporary_page(repository, "history"), True
-    console.output_to(output, force=force, browse=browse)
-    drawing.draw(console, data)
+    values = {"csv": True, "raw_text": raw_text} if as_csv else {}
+    drawing = views.make(console, view, data, {**values, **view_options(ctx, view)})
+    drawing.draw_to(console, data, output, force=force, browse=browse, name="history")

@@ -31,5 +31,20 @@ def test_without_the_distribution_the_library_names_it(project: Project) -> None
         without.history()
 
 
+def test_a_view_gets_its_options(project: Project) -> None:
+    history = open_repository(project.path)
+    for wall in (10_000_000, 20_000_000, 20_000_000):
+        history.register(history.save(timed(wall=wall)), project.commit(f"Change to {wall}"))
+    heatmap = ("history", "wall", "--view", "heatmap")
+    assert "from the first value" in project.perf(*heatmap).out
+    assert "from the median value" in project.perf(*heatmap, "--baseline", "median").out
+    assert "from the median value" in project.perf("history", "--baseline=median", "wall", "--view=heatmap").out
+    assert "--baseline first|median" in project.perf(*heatmap, "--help").out
+    picture = project.perf("history", "wall", "--width", "500", "-o", "wall.svg")
+    assert 'width="500"' in (project.path / "wall.svg").read_text(), picture
+    assert "no such option: --basline" in project.perf(*heatmap, "--basline", "median", code=None).err
+    assert "one of first, median" in project.perf(*heatmap, "--baseline", "last", code=None).err
+
+
 class TestHistoryCommand(HistoryCommandContract):
     """Every law of the kind command."""

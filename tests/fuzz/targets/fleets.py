@@ -7,9 +7,11 @@ import zlib
 
 from perfcore_fleet_kit import receipts
 from perfcore_fleet_kit.receipts import Pack, Receipt, Tombstone
+from perfcore_source_otel import OtelSource
+from perfcore_source_pprof import PprofSource
 from perfcore_source_statprofiler import StatprofilerSource, writer
 
-from perfcore.hookspecs import Segment
+from perfcore.hookspecs import Segment, Source
 from perfcore.profile import stacks
 from perfcore.store import sets
 
@@ -21,7 +23,22 @@ def trace_of_statprofiler(data: bytes) -> None:
     """The bytes of a file; and, as the packing hides most of them, those of the records in it."""
     head = writer.header((1, 2, 3, 4, 5, 6), 1)
     for content in (data, writer.packed(data), writer.packed(head + data, 1 + len(data) % 50)):
-        (item,) = StatprofilerSource().read([written(content, "trace")], "")
+        _assert_read(StatprofilerSource(), content)
+
+
+@target
+def samples_of_pprof(data: bytes) -> None:
+    _assert_read(PprofSource(), data)
+
+
+@target
+def samples_of_opentelemetry(data: bytes) -> None:
+    _assert_read(OtelSource(), data)
+
+
+def _assert_read(source: Source, data: bytes) -> None:
+    assert source.sniff(data[:4096], "file") in (True, False)
+    for item in source.read([written(data, "file")], ""):
         if isinstance(item, Segment):
             stacks.verify(dict(item.profile.tables))
             rows = item.profile.tables["resources"]

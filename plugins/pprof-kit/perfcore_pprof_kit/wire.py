@@ -1,4 +1,4 @@
-"""The encoding of protocol buffers (https://protobuf.dev/programming-guides/encoding/), as far as pprof needs it."""
+"""The encoding of protocol buffers (https://protobuf.dev/programming-guides/encoding/)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perfcore.errors import FormatError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 """The types of fields that are still in use."""
-_WIDTHS = {FIXED64: 8, FIXED32: 4}
+WIDTHS = {FIXED64: 8, FIXED32: 4}
 _LONGEST = 10  # bytes of a number of 64 bits, 7 bits in each
 
 Field: TypeAlias = tuple[int, int, int, bytes]  # number, type, value if it is one, bytes if it has some
@@ -29,8 +29,8 @@ def fields(data: bytes) -> Iterator[Field]:
             continue
         if kind == BYTES:
             size, at = varint(data, at)
-        elif kind in _WIDTHS:
-            size = _WIDTHS[kind]
+        elif kind in WIDTHS:
+            size = WIDTHS[kind]
         else:
             raise FormatError(f"field {number} before byte {at} has the unknown type {kind}")
         if at + size > len(data):
@@ -52,7 +52,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def numbers(field: Field) -> list[int]:
-    """The values of a repeated number: one alone, or several packed into bytes."""
+    """The values of a repeated number: one alone, or several packed into bytes. FormatError for another type."""
     _, kind, value, data = field
     if kind == VARINT:
         return [value]

@@ -1,0 +1,1 @@
+"""Messages of protocol buffers, and of pprof: what a format and sources share."""

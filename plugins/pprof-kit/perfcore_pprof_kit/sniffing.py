@@ -1,0 +1,31 @@
+"""Whether a file is a profile of pprof."""
+
+from __future__ import annotations
+
+import itertools
+
+from perfcore.errors import FormatError
+from perfcore_pprof_kit import schema, wire
+
+_SNIFFED = 16  # fields: a message of another schema has a field of another type among so many
+
+
+def is_pprof(start: bytes) -> bool:
+    """Whether unzipped bytes begin as a profile does: with the metrics, each of two texts."""
+    if not start.startswith(bytes([schema.SAMPLE_TYPE << 3 | wire.BYTES])):
+        return False
+    first = b""
+    try:
+        for key, kind, _, data in itertools.islice(wire.fields(start), _SNIFFED):
+            first = first or data
+            expected = wire.BYTES if key <= schema.STRING_TABLE or key == schema.PERIOD_TYPE else wire.VARINT
+            if kind != expected and key != schema.COMMENT:
+                return False
+    except FormatError:
+        if not first:
+            return False  # else the last field is cut
+    try:
+        metric = list(wire.fields(first))
+    except FormatError:
+        return False
+    return bool(metric) and all(key in (schema.TYPE, schema.UNIT) and kind == wire.VARINT for key, kind, _, _ in metric)

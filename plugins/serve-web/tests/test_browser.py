@@ -1,0 +1,149 @@
+"""The served pages in a browser: the story of a regression, by mouse and by keyboard, in both themes, and narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from perfcore_testing.measured import slow_and_steady
+from perfcore_testing.pages import violations
+from perfcore_testing.profiles import CREATED, sampled
+from perfcore_testing.project import Project, new_repository
+
+from perfcore.library import open_repository
+
+from .conftest import Served, running
+
+STEP = 7
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A history in which `./slow` becomes slower, with call stacks of both versions around."""
+    project = new_repository(tmp_path_factory.mktemp("story"))
+    versions = slow_and_steady(project)
+    _sample(project, versions)
+    with running(project, "--allow-triage") as server:
+        yield server
+
+
+def _sample(project: Project, versions: list[str]) -> None:
+    history = open_repository(project.path)
+    for number in (STEP - 1, STEP):
+        profile = attrs.evolve(sampled(1 + (number >= STEP)), created=CREATED + 100 + number, config_id="5a" * 20)
+        history.register(history.save(profile), versions[number])
+
+
+def _follow(window: Any, selector: str, kind: str) -> None:
+    """Click a link by its selector, and wait for a page of a kind."""
+    box = window.run(
+        f"(() => {{ const link = document.querySelector({selector!r}); link.scrollIntoView({{block: 'center'}});"
+        " const box = link.getClientRects()[0]; return [box.x + 4, box.y + box.height / 2]; })()"
+    )
+    window.click(*box)
+    window.settle(f"document.readyState === 'complete' && document.body.classList.contains({kind!r})")
+
+
+def test_the_story_of_a_regression_is_clicked_through(story: Served, window: Any, axe: str, tmp_path: Path) -> None:
+    window.open(story.url, "main")
+    assert window.run("location.search") == ""
+    assert window.run("document.querySelector('.answer').textContent").startswith("Yes: 1 of 3 benchmarks is slower")
+    assert violations(window, axe) == []
+    _follow(window, "table.overview tbody a", "series")
+    window.settle("!!document.querySelector('figure.chart').dataset.drawn")
+    assert violations(window, axe) == []
+    _follow(window, "header nav a[href$=changes]", "changes")
+    assert violations(window, axe) == []
+    _follow(window, "tr:not(.group) a[href*='change/']", "change")
+    assert "it came with" in window.run("document.querySelector('.answer').textContent")
+    assert violations(window, axe) == []
+    _follow(window, "ul.links a[href*='diff/']", "diff")
+    assert "changed most" in window.run("document.querySelector('.answer').textContent")
+    assert window.run("document.querySelectorAll('.picture svg rect').length") > 3
+    assert violations(window, axe) == []
+    flame = window.run("document.querySelector('a[href*=\"flame/\"]').href")
+    window.open(flame, "canvas")
+    assert window.problems == []
+
+
+def test_a_comparison_that_was_not_made_yet_is_asked_for(story: Served, window: Any, axe: str) -> None:
+    window.open(story.url, "main")
+    _follow(window, "header nav a[href$=changes]", "changes")
+    _follow(window, "tr.group a", "version")
+    window.settle("!document.querySelector('[data-load]')")
+    window.settle("!!document.querySelector('section table.sortable')")
+    assert violations(window, axe) == []
+    assert window.run(
+        "[...document.querySelectorAll('section a')].every((link) => link.href.startsWith(location.origin))"
+    )
+    assert window.problems == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 1200), ("light", 400)])
+def test_every_page_fits_and_can_be_read(story: Served, window: Any, axe: str, scheme: str, width: int) -> None:
+    window.open(story.url, "main")
+    origin = window.run("location.origin")
+    window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+    window.resize(width, 800)
+    links = set(window.run("[...document.querySelectorAll('a[href]')].map((link) => link.href)"))
+    window.open(f"{origin}/changes", "main")
+    links |= set(window.run("[...document.querySelectorAll('a[href]')].map((link) => link.href)"))
+    for link in sorted({link.partition("#")[0] for link in links} | {f"{origin}/search?q=s"}):
+        window.open(link, "main")
+        assert violations(window, axe) == [], link
+        assert window.run("document.documentElement.scrollWidth <= innerWidth") is True, link
+        assert window.run("document.querySelectorAll('main').length + document.querySelectorAll('h1').length") == 2
+    assert window.problems == []
+    assert all(address.startswith((origin, "about:")) for address in window.requests)
+
+
+def test_pages_are_used_by_keyboard(story: Served, window: Any) -> None:
+    window.open(story.url, "main")
+    window.press("Tab")
+    assert window.run("document.activeElement.className") == "skip"
+    window.press("Enter")
+    assert window.run("document.activeElement.id") == "main"
+    _tab_to(window, "a[href*='series/']")
+    window.press("Enter")
+    window.settle("document.body.classList.contains('series') && document.readyState === 'complete'")
+    window.settle("!!document.querySelector('figure.chart').dataset.drawn")
+    _tab_to(window, "canvas.plot")
+    window.press("ArrowDown", "ArrowDown")  # the first one is the release
+    assert "slower" in window.run("document.querySelector('figure p.at').textContent")
+    window.press("Enter")
+    window.settle("document.body.classList.contains('version')")
+
+
+def _tab_to(window: Any, selector: str) -> None:
+    for _ in range(60):
+        window.press("Tab")
+        if window.run(f"document.activeElement.matches({selector!r})"):
+            return
+    raise AssertionError(f"the Tab key does not reach {selector}")
+
+
+def test_a_change_is_decided_about_in_the_page(story: Served, window: Any) -> None:
+    window.open(story.url, "main")
+    _follow(window, "table.overview td a[href*='change/']", "change")
+    window.run("document.querySelector('select[name=state]').value = 'confirmed'")
+    window.run("document.querySelector('input[name=why]').value = 'seen again'")
+    window.run("window.before = true")
+    window.run("document.querySelector('form.decide button').click()")
+    window.settle("!window.before && document.readyState === 'complete'")
+    window.settle("document.body.textContent.includes('seen again')")
+    assert window.problems == []
+
+
+def test_what_is_measured_appears_while_the_page_is_open(story: Served, window: Any, project: Project) -> None:
+    project.commit("Measured")
+    with running(project) as server:
+        window.open(server.url, "main")
+        window.open(f"http://{server.host}/live", "#live")
+        assert "Nothing is measured now" in window.run("document.querySelector('.answer').textContent")
+        project.collect("true", repeat=3)
+        window.settle("document.querySelectorAll('#live tbody tr').length === 1")
+        assert "complete" in window.run("document.querySelector('#live tbody').textContent")
+        assert window.problems == []

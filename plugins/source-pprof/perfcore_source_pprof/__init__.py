@@ -1,0 +1,5 @@
+"""Reads profiles of pprof as segments of streams."""
+
+from perfcore_source_pprof.driver import PprofSource
+
+__all__ = ["PprofSource"]

@@ -1,0 +1,109 @@
+"""The driver: a folder of pages, or the hottest lines for a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from perfcore_view_kit.form import shown
+
+from perfcore.errors import NotFoundError, UsageError
+from perfcore.settings import option
+from perfcore.text import clip, plural, printable
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Output
+    from perfcore.model import ViewData
+    from perfcore_view_annotate.profile_tree import ProfileTree
+    from perfcore_view_annotate.sources import Sources
+
+
+@attrs.frozen
+class AnnotateSettings:
+    """Which costs, and whose lines."""
+
+    metric: str | None = option(None, help="The metric of the costs. Default: the first metric.", metavar="NAME")
+    source: Path | None = option(  # noqa: RUF009  (it makes a field)
+        None,
+        help="Show sources of this folder; costs are at the lines that correspond to those of the version.",
+        metavar="DIR",
+    )
+    title: str | None = option(None, help="Title of the pages. Default: the command.", metavar="TEXT")
+    lines: int = option(20, help="The lines that a terminal shows.", minimum=1, maximum=10_000)
+    fresh: bool = option(False, help="Render every page, also those that did not change.")
+
+
+class AnnotateView:
+    """Annotates sources with what each line took: a folder of pages (-o DIR), or the hottest lines in the terminal."""
+
+    Settings = AnnotateSettings
+    contract = "perfcore_view_annotate.contract:AnnotateContract"
+    folder = True
+
+    def __init__(self, settings: AnnotateSettings | None = None) -> None:
+        self.settings = settings or AnnotateSettings()
+
+    def render(self, subject: ViewData, output: Output) -> None:
+        """Write the pages below `output.path`, or lines of text."""
+        from perfcore_view_annotate.profile_tree import profile_tree
+        from perfcore_view_annotate.sources import Sources
+
+        if len(subject.profiles) != 1:
+            raise UsageError(
+                f"annotate shows one profile, and {len(subject.profiles)} are named",
+                hint="`perf aggregate` adds several up",
+            )
+        directory = self.settings.source
+        if directory is not None and not directory.is_dir():
+            raise NotFoundError(f"--source {printable(str(directory))} is no folder")
+        tree = profile_tree(subject.profiles[0], self.settings.metric)
+        sources = Sources(subject.source, _version(subject), directory)
+        if output.path is None:
+            self._write_lines(tree, sources, output)
+        else:
+            self._write_site(subject, tree, sources, output.path, output)
+
+    def _write_lines(self, tree: ProfileTree, sources: Sources, output: Output) -> None:
+        from perfcore_view_annotate.costs import costs_of
+        from perfcore_view_annotate.generated_lines import ranges_of
+        from perfcore_view_annotate.listing import listing
+
+        ranges = ranges_of([file for _, file, _, _ in tree.all_frames], sources.generated)
+        for line in listing(costs_of(tree, ranges), sources, self.settings.lines):
+            output.write((line if output.width is None else clip(line, output.width)) + "\n")
+
+    def _write_site(self, subject: ViewData, tree: ProfileTree, sources: Sources, folder: Path, output: Output) -> None:
+        from perfcore_view_annotate.site import write_site
+
+        result = write_site(
+            folder,
+            tree,
+            sources,
+            title=self._title(subject),
+            version=_version_name(subject),
+            fresh=self.settings.fresh,
+        )
+        published = result.published
+        missing = f"; the sources of {plural(result.missing, 'file')} are missing" if result.missing else ""
+        output.say(
+            f"{printable(str(folder))}: {plural(published.rendered, 'page')} written, {published.kept:,} unchanged, "
+            f"{published.removed:,} removed{missing}"
+        )
+
+    def _title(self, subject: ViewData) -> str:
+        label = subject.profiles[0].label or (subject.names[0] if subject.names else "")
+        return shown(self.settings.title or label or "Annotated sources")
+
+
+def _version(subject: ViewData) -> str:
+    """The full id of the version that the sources are of; empty where it is not known."""
+    version = subject.versions[0] if subject.versions else None
+    return version.id if version is not None else subject.profiles[0].origin or ""
+
+
+def _version_name(subject: ViewData) -> str:
+    """A release tag and the beginning of the id."""
+    version = _version(subject)
+    tags = subject.releases.get(version, ()) if version else ()
+    return shown(" ".join((*tags[:1], version[:10]))).strip()
