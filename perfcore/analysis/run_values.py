@@ -12,7 +12,7 @@ import math
 from array import array
 from collections.abc import Collection, Container, Iterable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -51,7 +51,9 @@ class MetricValues(msgspec.Struct, frozen=True, array_like=True):
             column.unit or units.get(column.name, ""),
             column.spec.better,
             array("d", values.values()).tobytes(),
-            tuple((name, len(list(runs))) for name, runs in groupby(taken.get(run, "") for run in values)),
+            tuple((name, len(list(runs))) for name, runs in groupby(taken.get(run, "") for run in values))
+            if taken
+            else (("", len(values)),) * bool(values),
         )
 
     def __post_init__(self) -> None:
@@ -77,11 +79,18 @@ def of_benchmarks(profile: Profile) -> dict[str, MetricValues]:
 
     if not benchmarks.is_suite(profile):
         return of_profile(profile)
+    resources = profile.table("resources")
+    assert resources is not None, "a suite has rows"
+    warm, sessions_by_run, units = _warmups(profile), _taken(profile), profile.header.units
     return {
-        key(metric, benchmark): values
-        for benchmark, part in benchmarks.split(profile).items()
-        for metric, values in of_profile(part).items()
+        key(metric.name, benchmark): MetricValues.of(metric, units, _measured(by_run, warm), sessions_by_run)
+        for benchmark, metrics in benchmarks.medians_of_runs(resources)
+        for metric, by_run in metrics
     }
+
+
+def _measured(by_run: Mapping[Any, float | None], warm: frozenset[object]) -> dict[object, float]:
+    return {run: value for run, value in by_run.items() if value is not None and run is not None and run not in warm}
 
 
 def key(metric: str, benchmark: str) -> str:

@@ -199,6 +199,8 @@ def _values(profile: Profile, what: str) -> dict[str, MetricValues]:
 
 def _joined(parts: Sequence[dict[str, MetricValues]]) -> dict[str, MetricValues]:
     """Several profiles of one version as one. Those whose unit is another than the last one's are left out."""
+    if len(parts) == 1:  # as nearly always
+        return parts[0]
     joined: dict[str, MetricValues] = {}
     for profile_values in parts:
         for name, new in profile_values.items():

@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, str] = {
         "perfcore-command-doctor": "doctor",
         "perfcore-command-exchange": "export import",
         "perfcore-command-plugins": "plugins",
+        "perfcore-command-publish": "publish",
         "perfcore-command-remote": "fetch pull push remote",
         "perfcore-command-run": "run",
         "perfcore-command-show": "show",

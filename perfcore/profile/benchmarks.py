@@ -50,31 +50,42 @@ def split(profile: Profile) -> dict[str, Profile]:
     a benchmark or a run count for none."""
     resources = profile.table("resources")
     assert resources is not None, "only a suite is split"
+    parts = {}
+    for benchmark, medians in medians_of_runs(resources):
+        specs = [attrs.evolve(metric.spec, dtype="f64") for metric, _ in medians]
+        builder = TableBuilder(resources.name, [RUN, *specs])
+        for run in medians[0][1] if medians else ():
+            builder.add(run=run, **{metric.name: by_run[run] for metric, by_run in medians})
+        parts[benchmark] = profile.replace_tables(resources=builder.build())
+    return parts
+
+
+def medians_of_runs(resources: Table) -> Iterator[tuple[str, list[tuple[Column, dict[Value, float | None]]]]]:
+    """(benchmark, its metrics with the median of each run) of a suite, as `split` has them in tables. Metrics of which
+    the benchmark has no value are left out: a suite may measure time here and memory there."""
     keys, runs = columns(resources), resources.get("run") or [0] * resources.rows
     rows: dict[tuple[Value, ...], dict[Value, list[int]]] = {}
     for index, words, run in zip(range(resources.rows), zip(*keys, strict=True), runs, strict=True):
         if words[0] is not None and run is not None:
             rows.setdefault(words, {}).setdefault(run, []).append(index)
     parameters = [key.name for key in keys[1:]]
-    return {
-        name(words, parameters): profile.replace_tables(resources=_of_runs(resources, by_run))
-        for words, by_run in rows.items()
-    }
+    metrics = [(metric, list(metric)) for metric in resources.values()]
+    for words, by_run in rows.items():
+        medians = [
+            (metric, {run: _median([cells[row] for row in rows]) for run, rows in by_run.items()})
+            for metric, cells in metrics
+        ]
+        yield (
+            name(words, parameters),
+            [(m, values) for m, values in medians if any(v is not None for v in values.values())],
+        )
 
 
-def _of_runs(resources: Table, by_run: dict[Value, list[int]]) -> Table:
-    """Metrics of which the benchmark has no value are left out: a suite may measure time here and memory there."""
-    every = [row for rows in by_run.values() for row in rows]
-    metrics = [metric for metric in resources.values() if _median(metric[row] for row in every) is not None]
-    medians = TableBuilder(resources.name, [RUN, *(attrs.evolve(metric.spec, dtype="f64") for metric in metrics)])
-    for run, rows in by_run.items():
-        medians.add(run=run, **{metric.name: _median(metric[row] for row in rows) for metric in metrics})
-    return medians.build()
-
-
-def _median(values: Iterator[Value]) -> float | None:
+def _median(values: Sequence[Value]) -> float | None:
     finite = [value for value in values if isinstance(value, int | float) and math.isfinite(value)]
-    return float(median(finite)) if finite else None
+    if len(finite) < 2:  # mostly one
+        return float(finite[0]) if finite else None
+    return float(median(finite))
 
 
 def _word(word: Value) -> str:

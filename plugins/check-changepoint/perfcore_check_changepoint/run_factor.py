@@ -14,6 +14,7 @@ then the amounts stay as they are.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -95,8 +96,12 @@ def _usual(counts: Sequence[int]) -> int:
 
 def _residuals(series: Series, counts: Sequence[int]) -> Floats:
     """The logarithms of the runs beside the median of their version."""
-    parts = []
-    for runs, count in zip(series.values, counts, strict=True):
-        logarithms = np.log(runs) if len(runs) == count > 1 else np.full(count, np.nan)
-        parts.append(logarithms - np.median(logarithms) if count else logarithms)
-    return np.concatenate(parts)
+    residuals = np.full(sum(counts), np.nan)
+    starts = list(itertools.accumulate(counts, initial=0))
+    for count in set(counts) - {0, 1}:  # versions with as many runs at once: a call of NumPy for each takes longer
+        versions = [at for at, runs in enumerate(series.values) if counts[at] == count == len(runs)]
+        if versions:
+            logarithms = np.log([series.values[at] for at in versions])
+            columns = np.array([starts[at] for at in versions])[:, None] + np.arange(count)
+            residuals[columns] = logarithms - np.median(logarithms, axis=1, keepdims=True)
+    return residuals

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from markupsafe import Markup
-from perfcore_view_kit.chart import ChartOptions, chart
+from perfcore_view_kit.chart import ChartOptions
 from perfcore_view_kit.history_chart import history_chart
 
 from perfcore.errors import NotFoundError, PerfError
@@ -103,7 +103,7 @@ def _chart(view: View, at: int, change: Change) -> Markup | None:
     near = [nearby for nearby in row.changes if nearby.target[:10] in targets]
     link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
     drawn = history_chart(row.history(around, near), accepted=branch.accepted, releases=branch.releases, link=link)
-    return Markup(chart(attrs.evolve(drawn, title="Around the change"), ChartOptions(id="around", height=240)))
+    return view.figure(attrs.evolve(drawn, title="Around the change"), ChartOptions(id="around", height=240))
 
 
 def _facts(change: Change, item: data.ListedChange) -> list[tuple[str, str]]:

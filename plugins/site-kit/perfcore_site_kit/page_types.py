@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
@@ -31,8 +32,10 @@ SERVER, FILES = Mode(links="server"), Mode(links="files")
 
 @attrs.frozen(kw_only=True)
 class Page:
-    """A page as bytes. `policy` is what its content security policy allows, for a header too."""
+    """A page as bytes. `policy` is what its content security policy allows, for a header too. `files` are the data of
+    its charts, by their names below the root, where a page of files does not hold them."""
 
     content: bytes = attrs.field(repr=False)
     media_type: str = "text/html; charset=utf-8"
     policy: str = "default-src 'none'"
+    files: Mapping[str, bytes] = attrs.field(factory=dict, repr=False)

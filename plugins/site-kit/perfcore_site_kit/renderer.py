@@ -27,10 +27,14 @@ from perfcore_site_kit.page_types import Mode, Page
 from perfcore_site_kit.pages import PAGES
 
 if TYPE_CHECKING:
+    from perfcore_view_kit.chart import ChartData, ChartOptions
+
     from perfcore_site_kit.paths import PagePath
     from perfcore_site_kit.site import Site
 
 _PACKAGE = "perfcore_site_kit"
+DATA = "data"
+"""The folder of the data of charts in a static site."""
 _POLICY = "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; form-action {form}"
 _NOTHING = "default-src 'none'"
 _OWN_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
@@ -101,7 +105,7 @@ class Renderer:
             navigation=[(word, view.link(paths.PagePath(kind)), kind == view.section) for kind, word in NAVIGATION],
             **context,
         )
-        return Page(content=text.encode("utf-8", "backslashreplace"), policy=policy)
+        return Page(content=text.encode("utf-8", "backslashreplace"), policy=policy, files=view.files)
 
 
 class View:
@@ -112,6 +116,16 @@ class View:
         self.branch = site.branch
         self.path = path
         self.mode = mode
+        self.files: dict[str, bytes] = {}
+
+    def figure(self, data: ChartData, options: ChartOptions) -> Markup:
+        """A chart. Pages of files load its data when it comes into sight: as a page is rendered again more often than
+        the data of its closed ranges change, these files stay as they are."""
+        if self.is_served:
+            return Markup(chart.chart(data, options))
+        name, content = chart.data_file(data, options)
+        self.files[f"{DATA}/{name}"] = content
+        return Markup(chart.chart(data, options, link=f"{self.root}{DATA}/{name}"))
 
     @property
     def root(self) -> str:

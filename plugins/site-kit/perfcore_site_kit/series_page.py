@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from markupsafe import Markup
-from perfcore_view_kit.chart import ChartData, ChartOptions, Line, Mark, Rule, chart
+from perfcore_view_kit.chart import ChartData, ChartOptions, Line, Mark, Rule
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.history_chart import change_text, history_chart
 
@@ -89,7 +89,7 @@ def _range_chart(view: View, at: int, index: int) -> Markup:
     )
     ends = [shown(points[at].version.id[:10]) for at in (0, -1)]
     chart_data = attrs.evolve(chart_data, title=f"Every version from {ends[0]} to {ends[1]}")
-    return Markup(chart(chart_data, ChartOptions(id=_RANGE, height=320)))
+    return view.figure(chart_data, ChartOptions(id=_RANGE, height=320))
 
 
 def _whole_chart(view: View, at: int) -> Markup:
@@ -98,7 +98,7 @@ def _whole_chart(view: View, at: int) -> Markup:
     level = levels.fitting(view.site.levels(at), len(branch.versions), BUCKETS)
     if level is None:
         return Markup("")
-    return Markup(chart(whole_chart(branch, row, level), ChartOptions(id=_OVERVIEW, height=220)))
+    return view.figure(whole_chart(branch, row, level), ChartOptions(id=_OVERVIEW, height=220))
 
 
 def whole_chart(branch: Branch, row: SeriesRow, level: Level) -> ChartData:

@@ -160,6 +160,10 @@ class Site:
             for position, environment, profiles, values in zip(*columns, strict=True)
         ]
 
+    def stored_points(self, at: int, index: int) -> StoredPoints:
+        """The same as columns, without the versions."""
+        return self._points(at, index)
+
     def levels(self, at: int) -> Mapping[int, Level]:
         """The levels of a long series."""
         with self._store:

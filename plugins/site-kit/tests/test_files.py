@@ -13,7 +13,9 @@ def test_files_are_opened_and_followed_without_a_request(site: Site, window: Any
     for name, content in site.assets(FILES).items():
         _write(tmp_path / name, content)
     for path in site.pages():
-        _write(tmp_path / path.file, site.render(path, FILES).content)
+        page = site.render(path, FILES)
+        for name, content in {path.file: page.content, **page.files}.items():
+            _write(tmp_path / name, content)
     window.open((tmp_path / "index.html").as_uri(), "main")
     assert window.run("getComputedStyle(document.querySelector('.answer')).fontSize") == "20px"
     window.run("document.querySelector('table.overview tbody a').click()")

@@ -56,11 +56,14 @@ def test_links_of_files_lead_to_files(site: Site, tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
     for path in site.pages():
-        (tmp_path / path.file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path.file).write_bytes(site.render(path, FILES).content)
+        page = site.render(path, FILES)
+        for name, content in {path.file: page.content, **page.files}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes(content)
+    (tmp_path / "feed.xml").touch()  # which the writer of a site makes
     for path in site.pages():
         text = (tmp_path / path.file).read_text(encoding="utf-8")
-        links = [html.unescape(link) for link in re.findall(r'(?:href|src)="([^"#]+)"', text)]
+        links = [html.unescape(link) for link in re.findall(r'(?:href|src|data-file)="([^"#]+)"', text)]
         assert links
         for link in links:
             assert ((tmp_path / path.file).parent / link).resolve().is_file(), (path, link)

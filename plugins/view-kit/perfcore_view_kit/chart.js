@@ -917,8 +917,26 @@ function unpacked(bytes) {
   return head;
 }
 
-/** The data of a chart: JSON, or a stream of zlib. */
+const chartFiles = new Map();
+
+/** Called by a file of data: the scripts that pages load from a disk, where nothing can be fetched. */
+function chartFile(name, data) {
+  chartFiles.get(name)?.(data);
+}
+
+function fileData(address) {
+  const name = address.replace(/^.*\/|\.js$/g, "");
+  return new Promise((resolve, reject) => {
+    chartFiles.set(name, resolve);
+    const script = element("script", "", { src: address });
+    script.addEventListener("error", () => reject(new Error(`The file ${address} of this chart is missing.`)));
+    document.head.append(script);
+  });
+}
+
+/** The data of a chart: JSON, a stream of zlib, or a file of them. */
 async function chartData(script) {
+  if (script.dataset.file) return fileData(script.dataset.file);
   if (script.type === "application/json") return JSON.parse(script.textContent);
   if (typeof DecompressionStream === "undefined") throw new Error("This browser has no DecompressionStream, which the data of this page need.");
   const letters = atob(script.textContent), packed = new Uint8Array(letters.length);

@@ -12,6 +12,7 @@ Every text is one that can be shown as it is; it is escaped here. Values that ar
 
 from __future__ import annotations
 
+import hashlib
 import html
 import itertools
 import math
@@ -38,6 +39,7 @@ __all__ = [
     "Rule",
     "as_json",
     "chart",
+    "data_file",
     "scripts",
     "sparkline",
     "still",
@@ -68,9 +70,10 @@ def styles() -> list[str]:
     return [palette.style(), source(_PACKAGE, "chart.css")]
 
 
-def chart(data: ChartData, options: ChartOptions = DEFAULT) -> str:
+def chart(data: ChartData, options: ChartOptions = DEFAULT, *, link: str = "") -> str:
     """The figure: heading, finding, chart, table of changes and table of values. Without script it has the chart as
-    SVG and the tables."""
+    SVG and the tables. With a `link`, the page does not hold the data but loads that file, a `data_file`, when the
+    chart comes into sight."""
     heading = f"h{options.heading}"
     name = html.escape(options.id)
     return (
@@ -78,8 +81,21 @@ def chart(data: ChartData, options: ChartOptions = DEFAULT) -> str:
         f'<figcaption><{heading} id="{name}-title">{html.escape(data.title)}</{heading}>'
         f"<p>{html.escape(data.finding)}</p></figcaption>\n"
         f'<div class="still">{_still(data, options)}</div>\n'
-        f"{legend(data)}{changes_table(data)}{values_table(data)}{_script(data, options)}</figure>\n"
+        f"{legend(data)}{changes_table(data)}{values_table(data)}"
+        f"{_linked(link) if link else _script(data, options)}</figure>\n"
     )
+
+
+def data_file(data: ChartData, options: ChartOptions = DEFAULT) -> tuple[str, bytes]:
+    """The data of a chart as a classic script, and a name that is that of no other content: pages that are opened from
+    a disk can load such scripts, but nothing by `fetch`."""
+    text = embedded(as_json(data, options))
+    name = hashlib.sha256(text.encode("ascii")).hexdigest()[:20]
+    return f"{name}.js", f'chartFile("{name}",{text});\n'.encode("ascii")
+
+
+def _linked(link: str) -> str:
+    return f'<script type="text/plain" class="data" data-file="{html.escape(link)}"></script>'
 
 
 def _still(data: ChartData, options: ChartOptions) -> str:

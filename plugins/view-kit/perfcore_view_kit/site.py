@@ -33,7 +33,7 @@ from perfcore.text import encodable, printable
 
 FORMAT = 1
 LIST = "site.json"
-_PART = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
+_PART = re.compile(r"[a-z0-9_~][a-z0-9_.~-]*")
 _NOT_PLAIN = re.compile(r"[^a-z0-9_.-]+")
 _LONGEST = 60  # characters of the readable part of a name; file systems take 255 bytes
 _LARGEST = 64 << 20  # bytes of a list of pages
@@ -92,20 +92,27 @@ class Site:
             shutil.rmtree(self._new, ignore_errors=True)
             self._new = None
 
-    def add(self, name: str, fingerprint: str, render: Callable[[], str | bytes]) -> None:
-        """Add a page under a relative name of lower-case letters, digits, `_`, `.` and `-`. ValueError for another
-        name, or one that is taken."""
+    def add(self, name: str, fingerprint: str, render: Callable[[], str | bytes]) -> bytes:
+        """Add a page under a relative name of lower-case letters, digits, `_`, `.`, `~` and `-`; gives its content.
+        ValueError for another name, or one that is taken."""
         if not all(_PART.fullmatch(part) for part in name.split("/")) or name == LIST or name in self._pages:
             raise ValueError(f"{name!r} is no name for another page")
         old = self._published.get(name)
-        if old is not None and old.fingerprint == fingerprint and not self._fresh and self._read(name, old) is not None:
-            self._pages[name] = old
-            self._kept.add(name)
-            return
+        if old is not None and old.fingerprint == fingerprint and not self._fresh:
+            kept = self._read(name, old)
+            if kept is not None:
+                self._pages[name] = old
+                self._kept.add(name)
+                return kept
         page = render()
         data = page if isinstance(page, bytes) else page.encode("utf-8")
         self._write(name, data)
         self._pages[name] = _Page(fingerprint, hashlib.sha256(data).hexdigest())
+        return data
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a page of this name was added."""
+        return name in self._pages
 
     def publish(self) -> Published:
         """Put the pages in the place of those that are published. Nothing is touched where they are the same."""

@@ -1,0 +1,1 @@
+"""`perf publish`: the pages of a history as a folder for any web server."""

@@ -1,0 +1,95 @@
+"""The feed of regressions, in the Atom format (RFC 4287)."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import uuid
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from perfcore_site_kit import data, paths, sentences
+from perfcore_site_kit.paths import PagePath
+from perfcore_view_kit.form import shown
+
+if TYPE_CHECKING:
+    from perfcore_site_kit.data import ListedChange
+    from perfcore_site_kit.site import Site
+
+    from perfcore.model import MinorVersion
+
+_ATOM = "http://www.w3.org/2005/Atom"
+_ENTRIES = 100
+_NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
+_SPACE = uuid.UUID("0d5b2a4e-6f7c-5a3f-9a0e-6b6a1f0c7d21")  # of our identities, drawn once
+_EARLIEST, _LATEST = 0, 253_402_300_799  # seconds that a date of the feed can have: until the year 9999
+
+
+def atom(site: Site, url: str, name: str) -> bytes:
+    """The regressions and drifts of deciding metrics, the newest first. The identities of the feed and its entries stay
+    the same; the time of an entry is that of its version, so that the same history gives the same feed."""
+    branch = site.branch
+    entries = [entry for entry in _regressions(site) if entry[1] is not None][:_ENTRIES]
+    root = ElementTree.Element("feed", {"xmlns": _ATOM})
+    _add(root, "title", f"{site.title}: regressions of performance")
+    _add(root, "id", _identity("feed", branch.versions[0].id if branch.versions else "", branch.name))
+    newest = branch.versions[-1].date if branch.versions else 0
+    _add(root, "updated", _moment(newest))
+    ElementTree.SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": f"{url}{name}"})
+    ElementTree.SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": f"{url}index.html"})
+    _add(ElementTree.SubElement(root, "author"), "name", site.title)
+    _add(root, "generator", "perfcore")
+    for item, version in entries:
+        if version is not None:
+            _entry(root, site, url, item, version)
+    ElementTree.indent(root)
+    document: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _regressions(site: Site) -> list[tuple[ListedChange, MinorVersion | None]]:
+    branch = site.branch
+    return [
+        (data.listed_change(branch, at, change), branch.versions[branch.at(change)] if branch.at(change) >= 0 else None)
+        for at, change in branch.changes
+        if change.primary and change.kind in data.WORSE
+    ]
+
+
+def _entry(root: ElementTree.Element, site: Site, url: str, item: ListedChange, version: MinorVersion) -> None:
+    change = item.change
+    entry = ElementTree.SubElement(root, "entry")
+    state = sentences.status_of(item)
+    suffix = f" ({state})" if state and not item.stands else ""
+    _add(entry, "title", f"{sentences.title(item.row)}: slower {sentences.size_of(change)}{suffix}".strip())
+    _add(entry, "id", _identity("change", change.id))
+    _add(entry, "updated", _moment(version.date))
+    page = PagePath(paths.CHANGE, (paths.part(change.id),))
+    if not site.has(page):
+        page = PagePath(paths.CHANGES)
+    ElementTree.SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": f"{url}{page.file}"})
+    interval = f" ({sentences.interval(change)})" if sentences.interval(change) else ""
+    texts = [
+        f"{sentences.size_of(change)}{interval} since {version.id[:10]} {version.subject}",
+        f"State: {state}." if state else "",
+        change.evidence,
+    ]
+    _add(entry, "summary", "\n".join(filter(None, texts)))
+
+
+def _add(parent: ElementTree.Element, name: str, text: str) -> None:
+    ElementTree.SubElement(parent, name).text = _xml(shown(text, 1000))
+
+
+def _xml(text: str) -> str:
+    """The text without characters that XML 1.0 cannot hold."""
+    return _NO_XML.sub("?", text)
+
+
+def _identity(*names: str) -> str:
+    return f"urn:uuid:{uuid.uuid5(_SPACE, ' '.join(names).encode('utf-8', 'backslashreplace').decode())}"
+
+
+def _moment(seconds: int) -> str:
+    moment = datetime.datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment.year > 999 else "1970-01-01T00:00:00Z"
