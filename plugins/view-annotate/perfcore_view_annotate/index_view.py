@@ -93,7 +93,7 @@ def _notes(costs: Costs, origins: Mapping[str, Origin]) -> list[str]:
         amount = share(sum(costs.files[file].exclusive for file in texts), costs.total) or "0"
         notes.append(
             f"{plural(len(texts), 'text')} of generated code with {amount} % in their own code are not at hand: "
-            "`perf fleet report --view annotate` shows those that are stored."
+            "`perf fleet show annotate` shows those that are stored."
         )
     missing = [file for file in missing if file not in set(texts)]
     if not missing:
