@@ -85,7 +85,7 @@ def read(given: Runs) -> Points | None:
     first = np.cumsum(counts) - counts
     point = np.repeat(np.arange(len(indexes)), counts)
     centers = flat if len(flat) == len(indexes) else medians(flat, first, point)
-    unit = _spread(centers) or _spread(flat)
+    unit = _spread(centers, _least(flat, centers, point)) or _spread(flat)
     if unit == 0:
         return None
     single = centers is flat
@@ -112,7 +112,7 @@ def in_logarithms(points: Points) -> Points | None:
     """The same points on a logarithmic scale, for noise in proportion to the level. All amounts have to be above 0.
     Neither `origin` nor `unit` leads back to amounts; None where all are equal."""
     values, centers = np.log(points.values - points.zero), np.log(points.centers - points.zero)
-    unit = _spread(centers)
+    unit = _spread(centers, _least(values, centers, points.point))
     if unit == 0:
         return None
     values, centers = _standard(values - median(centers), unit), _standard(centers - median(centers), unit)
@@ -218,13 +218,14 @@ def _ldexp(unit: float, power: int) -> float:
         return 1.7e308
 
 
-def _spread(values: Floats) -> float:
-    """The noise, from differences of neighbours, of which a step changes one only.
+def _spread(values: Floats, least: float = 0.0) -> float:
+    """The noise, at least `least`, from differences of neighbours, of which a step changes one only.
 
     Their median absolute value tells which of them are steps or strays; the root mean square of the others varies by
     three quarters as much. The median is small where most neighbours are equal, their trimmed mean is not; where even
-    that is 0 (a counter that never varies), a fraction of the smallest difference makes every step stand out. Where
-    most of a history does not vary at all and a segment of it does, the noise is that of the segment.
+    that is 0 (a counter that never varies), a fraction of the smallest difference makes every step stand out, or of
+    the least noise, where that is less. Where most of a history does not vary at all and a segment of it does, the
+    noise is that of the segment.
     """
     differences = np.abs(np.diff(values))
     steps = np.sort(differences)
@@ -240,8 +241,18 @@ def _spread(values: Floats) -> float:
     if middle == 0 and (varying := [size for size in running_medians(differences, 5).tolist() if size > 0]):
         stretch = median(np.array(varying)) * NORMAL / math.sqrt(2)
         spread = stretch if stretch > 3 * spread else spread
-    smallest = float(np.diff(distinct(values)).min())
-    return max(spread, smallest / 2) if smallest > 2 * spread else spread
+    smallest = float(np.diff(distinct(values)).min()) / 2
+    return max(spread, least, min(smallest, 4 * least or smallest))
+
+
+def _least(values: Floats, centers: Floats, point: Indexes) -> float:
+    """The least noise that medians of versions can be said to have: half of what they have where the runs are all that
+    varies, sqrt(pi / 2) deviations of a run over the root of their number. 0 where every version is one run."""
+    if len(values) == len(centers):
+        return 0.0
+    counts = np.bincount(point)
+    within = median(np.abs(values - centers[point])[counts[point] > 1]) * NORMAL
+    return 0.5 * math.sqrt(math.pi / 2 / median(counts)) * within
 
 
 def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:

@@ -102,6 +102,15 @@ def test_a_step_from_what_never_varied_is_found(level: float, calm: int, noisy: 
         assert len(found) <= 2
 
 
+@pytest.mark.parametrize("between", [0.0, 1e-12, 1e-6, 1e-4])
+def test_a_step_is_found_though_the_runs_of_every_version_differ_in_the_same_way(between: float) -> None:
+    """At half of the history it looks most like two modes."""
+    noise = normal(np.random.default_rng(1), 24) * between
+    runs = np.log([1, 1.002, 1.004, 0.998, 1.001, 1.003])
+    values = [tuple((15 + (at >= 12) * math.log(2) + noise[at] + runs).tolist()) for at in range(24)]
+    assert _indexes(values) == [12]
+
+
 def test_many_steps_are_found_each_at_its_place() -> None:
     steps = [(30, 4.0), (60, -7.0), (75, 4.0), (110, 3.0), (140, -5.0)]
     found = _indexes(history(normal, 3, 170, steps))
