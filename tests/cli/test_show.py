@@ -248,7 +248,7 @@ def test_tags_that_a_profile_brings_obey_the_rules_of_tags(here: Here) -> None:
     done = here.perf("add", here.save(header=header, created=1))
     assert [row["tag"] for row in here.perf("tag", "--json").json["tags"]] == ["good", "mine"]
     assert "'two words' of" in done.err
-    assert f"the tag mine of {done.out[:10]} is left out: it is one of {first[:10]}" in done.err
+    assert f"the tag 'mine' of {done.out[:10]} is left out: it is one of {first[:10]}" in done.err
 
 
 def test_a_tag_that_is_against_the_rules_can_be_put_on_by_no_call(here: Here) -> None:

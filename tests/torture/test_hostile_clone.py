@@ -33,6 +33,7 @@ READING = (
     ("doctor",),
     ("papi", "doctor"),
     ("check", "ack"),
+    ("publish", "site"),
 )
 RUNNING = (
     ("run", "matrix"),
@@ -46,8 +47,9 @@ RUNNING = (
     ("import", "--add", "perf", "out.perf"),
     ("rm", "0@p"),
 )
-# What begins a repository of its own, and what asks for a word of its user.
-OUTSIDE = {"init", "demo"}
+# What begins a repository of its own, and what asks for a word of its user; `serve` goes on until it is ended, and its
+# pages are those of `publish`.
+OUTSIDE = {"init", "demo", "serve"}
 
 
 @pytest.fixture

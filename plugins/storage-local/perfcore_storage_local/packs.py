@@ -155,7 +155,9 @@ class Pack:
             try:
                 marks = _mapped(self._marks_path)
             except FileNotFoundError:
-                return bytes(self.rows)
+                # Of a pack that was removed the marks go last: whoever has it open still must not take its rows.
+                is_there = os.path.lexists(self.path)
+                return bytes(self.rows) if is_there else bytes((GONE,)) * self.rows
             if len(marks) != self.rows:
                 raise self._damaged_marks("it has not one byte for each row")
             if isinstance(marks, bytes):  # a copy, which shows no changes

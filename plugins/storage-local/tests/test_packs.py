@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from perfcore_storage_local import LocalStorage
 from perfcore_storage_local.packing import LARGEST
+from perfcore_storage_local.packs import Packs, split
 
 from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError, PerfError, StorageError
 
@@ -409,6 +410,21 @@ TestPackedModel = PackedModel.TestCase
 TestPackedModel.settings = settings(
     max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+def test_rows_of_a_pack_that_was_removed_count_no_more_for_those_who_have_it_open(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    storage = LocalStorage(place)
+    storage.create_many([(key_of(number), b"old") for number in range(3)])
+    storage.pack(SPACE, least=1)
+    (held,) = Packs(str(place)).of("objects")
+    row = held.find(split(key_of(0))[1])  # type: ignore[index]
+    assert row is not None
+    assert not row.is_gone
+    storage.replace(key_of(0), b"new", storage.read(key_of(0)).tag)
+    storage.pack(SPACE, least=1)
+    assert not Path(held.path).exists()
+    assert row.is_gone
 
 
 def _pack_for_ever(place: Path) -> None:

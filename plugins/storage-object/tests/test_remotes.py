@@ -74,8 +74,9 @@ class TestBucket(RemoteContract):
         first.perf("push")
         with lying(remote.env["AWS_ENDPOINT_URL"], globals()[lie]) as url:
             env = {"AWS_ENDPOINT_URL": url}
-            # Who pushed has something to compare it with.
-            assert first.perf("pull", env=env, code=None).code == DAMAGED
+            # Who pushed has something to compare it with. Half of a list may lack objects alone, which it has.
+            accepted = {0, DAMAGED} if lie == "_half" else {DAMAGED}
+            assert first.perf("pull", env=env, code=None).code in accepted
             for clone, verb in ((second, "pull"), (second, "push"), (first, "push")):
                 done = clone.perf(verb, code=None, env=env)
                 assert "Traceback" not in done.err, done

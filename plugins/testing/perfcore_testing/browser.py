@@ -96,10 +96,19 @@ class Window:
     def settle(self, condition: str) -> None:
         """Wait until something is true, and what follows from it is drawn."""
         end = time.monotonic() + _PATIENCE
-        while not self.run(condition):
+        while not self._holds(condition):
             assert time.monotonic() < end, condition
             time.sleep(0.02)
         self.frames()
+
+    def _holds(self, condition: str) -> bool:
+        """Whether it is true; it is not while one page gives way to another."""
+        try:
+            return bool(self.run(condition))
+        except AssertionError as error:
+            if "navigated" not in str(error):
+                raise
+            return False
 
     def frames(self, count: int = 2) -> None:
         """Wait until so many frames are drawn."""
