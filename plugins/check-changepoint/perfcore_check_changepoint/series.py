@@ -250,7 +250,7 @@ def _least(values: Floats, centers: Floats, point: Indexes) -> float:
     varies, sqrt(pi / 2) deviations of a run over the root of their number. 0 where every version is one run."""
     if len(values) == len(centers):
         return 0.0
-    counts = np.bincount(point)
+    counts = np.bincount(point).astype(float)
     within = median(np.abs(values - centers[point])[counts[point] > 1]) * NORMAL
     return 0.5 * math.sqrt(math.pi / 2 / median(counts)) * within
 

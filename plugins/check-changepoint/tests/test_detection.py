@@ -108,7 +108,7 @@ def test_a_step_is_found_though_the_runs_of_every_version_differ_in_the_same_way
     noise = normal(np.random.default_rng(1), 24) * between
     runs = np.log([1, 1.002, 1.004, 0.998, 1.001, 1.003])
     values = [tuple((15 + (at >= 12) * math.log(2) + noise[at] + runs).tolist()) for at in range(24)]
-    assert _indexes(values) == [12]
+    assert [change.index for change in detect(values)] == [12]
 
 
 def test_many_steps_are_found_each_at_its_place() -> None:
