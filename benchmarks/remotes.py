@@ -28,7 +28,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ import attrs
 from perfcore_command_remote.memory import Memory
 from perfcore_command_remote.transfer import Transferred, transfer
 from perfcore_testing import profiles
+from perfcore_testing.http_server import serving
 from perfcore_testing.project import Project
 
 from perfcore.library import open_repository
@@ -273,15 +274,8 @@ def passing(upstream: str, counted: Counted) -> Iterator[str]:
 
         do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = _pass  # noqa: N815
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Handler) as url:
+        yield url
 
 
 def _cpu() -> float:

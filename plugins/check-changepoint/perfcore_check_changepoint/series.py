@@ -251,8 +251,13 @@ def _least(values: Floats, centers: Floats, point: Indexes) -> float:
     if len(values) == len(centers):
         return 0.0
     counts = np.bincount(point).astype(float)
-    within = median(np.abs(values - centers[point])[counts[point] > 1]) * NORMAL
+    within = _within(values, centers, point, counts)
     return 0.5 * math.sqrt(math.pi / 2 / median(counts)) * within
+
+
+def _within(values: Floats, centers: Floats, point: Indexes, counts: Floats) -> float:
+    """The noise of the runs around the median of their version, where any version has several."""
+    return median(np.abs(values - centers[point])[counts[point] > 1]) * NORMAL
 
 
 def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:
@@ -262,7 +267,7 @@ def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:
     if len(values) == len(centers):
         return np.ones(len(values))
     counts = np.bincount(point).astype(float)
-    within = median(np.abs(values - centers[point])[counts[point] > 1]) * NORMAL if counts.max() > 1 else 0.0
+    within = _within(values, centers, point, counts)
     typical = median(counts)
     between = max(1.0 - math.pi / 2 * within**2 / typical, 0.0)
     effective = (between + within**2) / (between + within**2 / counts) if between + within > 0 else np.ones(len(counts))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,15 @@ import attrs
 import pytest
 from perfcore_storage_git import GitStorage, GitStorageSettings
 from perfcore_testing.project import Project
-from perfcore_testing.remotes import DAMAGED, RemoteContract, RemoteWriters, Tampering, register, registered
+from perfcore_testing.remotes import (
+    DAMAGED,
+    RemoteContract,
+    RemoteInFolder,
+    RemoteWriters,
+    Tampering,
+    register,
+    registered,
+)
 
 from . import servers
 from .conftest import bare
@@ -22,24 +29,14 @@ REF = "refs/perf/store"
 
 
 @attrs.define
-class GitRemote:
+class GitRemote(RemoteInFolder):
     """A bare repository, and the URL by which others reach it."""
 
-    path: Path
     url: str
     env: Mapping[str, str] = attrs.field(factory=dict)
 
     def storage(self, place: Path) -> GitStorage:
         return GitStorage(place, GitStorageSettings(url=str(self.path)))
-
-    def keep(self) -> Path:
-        kept = self.path.with_name(f"{self.path.name}-{time.monotonic_ns()}")
-        shutil.copytree(self.path, kept)
-        return kept
-
-    def restore(self, kept: Path) -> None:
-        shutil.rmtree(self.path)
-        shutil.copytree(kept, self.path)
 
     def git(self, *words: str, **options: object) -> str:
         run = ["git", f"--git-dir={self.path}", *words]

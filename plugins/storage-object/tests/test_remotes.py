@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import http.client
 import re
-import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import attrs
@@ -16,6 +15,7 @@ import pytest
 from perfcore_storage_object import ObjectStorage, ObjectStorageSettings
 from perfcore_storage_object.bucket import Bucket
 from perfcore_storage_object.contract import BUCKET, server
+from perfcore_testing.http_server import serving
 from perfcore_testing.project import Project
 from perfcore_testing.remotes import DAMAGED, LIES, Lie, RemoteContract, register, registered
 
@@ -139,12 +139,5 @@ def lying(upstream: str, change: Change) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(content)
 
-    passing = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=passing.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{passing.server_port}"
-    finally:
-        passing.shutdown()
-        passing.server_close()
-        thread.join()
+    with serving(Handler) as url:
+        yield url

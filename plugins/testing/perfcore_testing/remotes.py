@@ -390,10 +390,25 @@ def run(project: Project, *words: str, env: Mapping[str, str] | None = None) -> 
 
 
 @attrs.define
-class FolderRemote:
-    """A folder that all can reach."""
+class RemoteInFolder:
+    """A remote all of which is in a folder."""
 
     path: Path
+
+    def keep(self) -> Path:
+        kept = self.path.with_name(f"{self.path.name}-{time.monotonic_ns()}")
+        shutil.copytree(self.path, kept)
+        return kept
+
+    def restore(self, kept: Path) -> None:
+        shutil.rmtree(self.path)
+        shutil.copytree(kept, self.path)
+
+
+@attrs.define
+class FolderRemote(RemoteInFolder):
+    """A folder that all can reach."""
+
     env: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
@@ -405,12 +420,3 @@ class FolderRemote:
 
         _, driver = Plugins().make(STORAGE, "local", {}, place=self.path)
         return driver
-
-    def keep(self) -> Path:
-        kept = self.path.with_name(f"{self.path.name}-{time.monotonic_ns()}")
-        shutil.copytree(self.path, kept)
-        return kept
-
-    def restore(self, kept: Path) -> None:
-        shutil.rmtree(self.path)
-        shutil.copytree(kept, self.path)
