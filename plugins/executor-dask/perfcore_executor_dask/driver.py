@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import time
 import uuid
@@ -98,41 +99,52 @@ class _Submission:
         self.name = f"perfcore-{uuid.uuid4().hex}"
         self.host = ""  # the machine of the plan, if it stays on one
         self.shares = [_Share(share) for share in _sessions(plan)]
+        self.running: list[_Share] = []
 
     def answers(self) -> Iterator[Measured]:
         import distributed
 
         cancelled: Any = distributed.Event(self.name, client=self.client)  # type: ignore[no-untyped-call]
         self.client.subscribe_topic(self.name, self._heard)
-        waiting = list(self.shares)
+        waiting = collections.deque(self.shares)
         try:
-            for share in waiting:
-                self._start(share)
-            while waiting:
-                share = self._ended(waiting)
+            while waiting or self.running:
+                # In their order, one on a machine: a session that waits for the machine would hold a worker.
+                while waiting and (host := self._free_host()):
+                    self.running.append(waiting[0])
+                    self._start(waiting.popleft(), *host)
+                share = self._ended()
                 if answers := self._finished(share):
-                    waiting.remove(share)
+                    self.running.remove(share)
                     yield from answers
         finally:
             cancelled.set()
-            self.client.cancel([share.task for share in waiting if share.task is not None], force=True)
+            self.client.cancel([share.task for share in self.running if share.task is not None], force=True)
             with contextlib.suppress(ValueError):
                 self.client.unsubscribe_topic(self.name)
 
-    def _start(self, share: _Share) -> None:
-        """Submit a session to the workers that may measure it."""
+    def _free_host(self) -> tuple[str, list[str]] | None:
+        """A machine on which no session of this plan runs, and its workers; None where there is none. NotFoundError
+        where no machine comes in time."""
+        if self.running and not self.settings.spread:
+            return None
+        hosts = self._hosts()
+        if self.settings.spread:
+            hosts = {host: hosts[host] for host in hosts if all(host != share.host for share in self.running)}
+            return _largest(hosts) if hosts else None
+        if self.host not in hosts:
+            if self.host:
+                self._note(f"{self.host} is gone: what is left is measured on another machine, in a history of its own")
+            self.host, _ = _largest(hosts)
+        return self.host, hosts[self.host]
+
+    def _start(self, share: _Share, host: str, workers: list[str]) -> None:
+        """Submit a session to the workers of a machine."""
         from perfcore_executor_kit import plan_format
 
         from perfcore_executor_dask import task
 
-        hosts = self._hosts()
-        if not self.settings.spread and self.host not in hosts:
-            if self.host:
-                self._note(f"{self.host} is gone: what is left is measured on another machine, in a history of its own")
-            self.host = max(sorted(hosts), key=lambda host: len(hosts[host]))
-        names = [self.host] if not self.settings.spread else sorted(hosts)
-        share.workers = tuple(worker for host in names for worker in hosts[host])
-        share.host, share.started = ", ".join(names), time.time_ns()
+        share.host, share.workers, share.started = host, tuple(workers), time.time_ns()
         share.task = self.client.submit(
             task.measure,
             plan_format.encode_plan(share.plan),
@@ -181,14 +193,14 @@ class _Submission:
         answers = self.client.run(question, workers=workers, on_error="return") if workers else {}
         return {address: answer for address, answer in answers.items() if isinstance(answer, str)}
 
-    def _ended(self, waiting: list[_Share]) -> _Share:
+    def _ended(self) -> _Share:
         """The next share whose task ended, or whose workers all went."""
         while True:
-            for share in waiting:
+            for share in self.running:
                 if share.task.done():
                     return share
             alive = self._alive()
-            for share in waiting:
+            for share in self.running:
                 if not alive.keys() & set(share.workers):
                     return share
             time.sleep(_LOOK / 10)
@@ -218,7 +230,10 @@ class _Submission:
         self.client.cancel([share.task], force=True)
         if len(share.lost) <= self.settings.retries:
             self._note(f"{reason}: the session is measured again")
-            self._start(share)
+            self.running.remove(share)
+            host = self._free_host() or _largest(self._hosts())
+            self.running.append(share)
+            self._start(share, *host)
             return []
         error = PerfError(reason, hint="try again, or raise executor.dask.retries")
         tries = tuple(share.lost)
@@ -235,6 +250,12 @@ class _Submission:
     def _note(self, text: str) -> None:
         if self.listener is not None:
             self.listener.note(text)
+
+
+def _largest(hosts: Mapping[str, list[str]]) -> tuple[str, list[str]]:
+    """The machine with the most workers."""
+    name = max(sorted(hosts), key=lambda host: len(hosts[host]))
+    return name, hosts[name]
 
 
 def _sessions(plan: Plan) -> Iterator[Plan]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from perfcore_testing.executor import ExecutorContract
 from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError, UsageError
-from perfcore.model import Job, Plan, Source, Step
+from perfcore.model import Job, Measured, Plan, Source, Step
 
 distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
 pytestmark = pytest.mark.filterwarnings("ignore")  # of ports and sockets of the cluster, which are not ours
@@ -177,14 +178,29 @@ def test_only_workers_of_the_class_measure(client: Any) -> None:
 
 
 def test_two_measurements_never_share_a_machine(client: Any, tmp_path: Path) -> None:
-    """Though there are three workers on it: each session holds the machine."""
+    """Though there are three workers on it, and two plans at once: each session holds the machine."""
     code = (
         "import os, sys, time; f = sys.argv[1]; fd = os.open(f, os.O_CREAT | os.O_EXCL); time.sleep(0.2); os.unlink(f)"
     )
-    jobs = [python(code, str(tmp_path / "alone")) for _ in range(4)]
-    driver = DaskExecutor(DaskSettings(spread=True), client)
-    measured = list(driver.submit(plan(*jobs, sessions=((0,), (1,), (2,), (3,)))))
+    jobs = [python(code, str(tmp_path / "alone")) for _ in range(2)]
+
+    def submit() -> list[Measured]:
+        return list(DaskExecutor(DaskSettings(spread=True), client).submit(plan(*jobs, sessions=((0,), (1,)))))
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        plans = [pool.submit(submit) for _ in range(2)]
+        measured = [answer for answers in plans for answer in answers.result()]
     assert [answer.error for answer in measured] == [None] * 4
+
+
+def test_sessions_of_a_plan_run_in_its_order(client: Any, tmp_path: Path) -> None:
+    """A session is not submitted before the machine is free for it, and holds no worker until then."""
+    code = "import sys; open(sys.argv[1], 'a').write(sys.argv[2])"
+    jobs = [python(code, str(tmp_path / "order"), str(number)) for number in range(5)]
+    driver = DaskExecutor(DaskSettings(), client)
+    measured = list(driver.submit(plan(*jobs, sessions=tuple((position,) for position in range(5)))))
+    assert [answer.job for answer in measured] == jobs
+    assert (tmp_path / "order").read_text() == "0011223344"
 
 
 def test_progress_comes_back(client: Any) -> None:
