@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import NoReturn
 
 from perfcore_fleet_sampler import sections, trace_file
 from perfcore_fleet_sampler.sections import OpenSection, Stack
@@ -23,7 +24,9 @@ RATE = 97.0  # samples a second: a prime, so that no periodic work is always met
 INTERVAL = 60.0  # seconds of a file
 _DEPTH = 200  # frames of a stack, from the innermost
 _MAX_STACKS = 20_000  # different stacks of a file; then it is written early
+_PATIENCE = 5.0  # seconds for which an ending process waits for its sampler
 _running: Sampler | None = None
+_exit = os._exit
 
 
 class Sampler:
@@ -48,7 +51,7 @@ class Sampler:
         """Write the last file."""
         self._ended.set()
         if self._thread is not threading.current_thread():
-            self._thread.join(timeout=5)
+            self._thread.join(timeout=_PATIENCE)
         sections.is_sampling = False
         self.write(is_last=True)
 
@@ -95,7 +98,10 @@ class Sampler:
 
     def write(self, *, is_last: bool) -> None:
         """Write what was counted as a file, which appears whole."""
-        with self._lock:
+        # A process may end in a handler of signals, above a write that will never go on.
+        if not self._lock.acquire(timeout=_PATIENCE):
+            return
+        try:
             collected: dict[Labels, dict[Stack, int]] = {}
             while sections.finished:
                 _collect(collected, sections.finished.popleft())
@@ -117,6 +123,8 @@ class Sampler:
             temporary.write_bytes(data)
             temporary.rename(self.spool / name)  # a service has no perfcore, whose helper this would be
             self.number += 1
+        finally:
+            self._lock.release()
 
     def forked(self) -> Sampler:
         """The sampler of a child of this process."""
@@ -137,6 +145,7 @@ def start(
     _running = Sampler(folder, rate, interval, labels or {})
     _running.start()
     atexit.register(stop)
+    os._exit = _stop_and_exit  # workers of multiprocessing and of many servers end by it, which runs nothing of atexit
     os.register_at_fork(after_in_child=_after_fork)
 
 
@@ -147,6 +156,12 @@ def stop() -> None:
         with contextlib.suppress(OSError):
             _running.stop()
         _running = None
+
+
+def _stop_and_exit(status: int) -> NoReturn:
+    with contextlib.suppress(Exception):  # the process ends, whatever happens here
+        stop()
+    _exit(status)
 
 
 def _after_fork() -> None:

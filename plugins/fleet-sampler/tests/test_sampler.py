@@ -83,6 +83,35 @@ os.waitpid(pid, 0)
     assert "<string>::child" not in by_stream[child.parent[0]]
 
 
+_ENDS = {
+    "_exit": """
+pid = os.fork()
+if pid == 0:
+    child()
+    os._exit(3)
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+""",
+    "multiprocessing": """
+import multiprocessing
+def work():
+    child()
+    sys.exit(3)
+process = multiprocessing.get_context("fork").Process(target=work)
+process.start()
+process.join()
+status = process.exitcode
+""",
+}
+
+
+@pytest.mark.parametrize("end", list(_ENDS))
+def test_a_child_that_skips_the_end_of_the_interpreter_writes_its_samples(tmp_path: Path, end: str) -> None:
+    segments = run(tmp_path, f"def child(): busy(0.5)\n{_ENDS[end]}\nsys.exit(status != 3)")
+    (child,) = (segment for segment in segments if segment.parent)
+    assert child.whole
+    assert functions([child])["<string>::child"] > 20
+
+
 def test_threads_are_sampled_and_files_rotate(tmp_path: Path) -> None:
     segments = run(
         tmp_path,
