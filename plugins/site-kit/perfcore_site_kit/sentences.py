@@ -43,13 +43,13 @@ def overview(page: Overview) -> str:
         newest = f", the newest {shown(last.row.name, _MOST)} {size}{since}".replace("  ", " ")
         return f"Yes: {counts['slower']} of {plural(total, 'benchmark')} {_be(counts['slower'])} slower{newest}."
     if counts["not measured"] == total:
-        return f"That is not known: none of {plural(total, 'benchmark')} was measured at {page.newest.id[:10]}."
+        return f"That is not known: {_none(total, 'was', 'measured')} at {page.newest.id[:10]}."
     if counts["inconclusive"] == total:
         return f"That cannot be told yet: {plural(total, 'benchmark')} with too few versions or runs."
     faster = f", and {counts['faster']} {_be(counts['faster'])} faster" if counts["faster"] else ""
     undecided = counts["inconclusive"] + counts["not measured"]
     caution = f"; {undecided} cannot be told" if undecided else ""
-    return f"No: none of {plural(total, 'benchmark')} is slower{faster}{caution}."
+    return f"No: {_none(total, 'is', 'slower')}{faster}{caution}."
 
 
 def changes(page: Changes) -> str:
@@ -94,7 +94,8 @@ def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[M
     elif commits:
         came = f"; it came with one of {len(commits)} versions"
     ending = f", {status_of(item)}" if item.accepted or moved.undone else ""
-    return f"{shown(item.row.name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}."
+    sentence = f"{shown(item.row.name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}"
+    return sentence if sentence.endswith(("…", ".")) else f"{sentence}."
 
 
 def version(compared: Comparison | None, own: Sequence[ListedChange], before: MinorVersion | None) -> str:
@@ -127,7 +128,8 @@ def counted(compared: Comparison) -> str:
     if not kinds:
         return "Nothing was measured in both, so nothing is known to be slower"
     total = plural(len(kinds), "benchmark")
-    first = f"{worse} of {total} {_be(worse)} slower" if worse else f"None of {total} is slower"
+    nothing = _none(len(kinds), "is", "slower").capitalize()
+    first = f"{worse} of {total} {_be(worse)} slower" if worse else nothing
     counts = ((better, "faster"), (undecided, "inconclusive"))
     return ", ".join([first, *(f"{count} {name}" for count, name in counts if count)])
 
@@ -209,6 +211,13 @@ def status_of(listed: ListedChange) -> str:
 def title(row: SeriesRow) -> str:
     """`cpu of ./gzip`; of a benchmark `parse: cpu`."""
     return f"{row.resource}: {row.metric}" if row.resource else f"{row.metric} of {row.command}"
+
+
+def _none(total: int, verb: str, state: str) -> str:
+    """`none of 3 benchmarks is slower`; `the only benchmark is not slower`."""
+    if total == 1:
+        return f"the only benchmark {verb} not {state}"
+    return f"none of {plural(total, 'benchmark')} {verb} {state}"
 
 
 def _be(count: int) -> str:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from perfcore_site_kit import data, levels, paths
+from perfcore_site_kit import data, levels, paths, sentences
 from perfcore_site_kit.branch import RANGE
 from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.site import FILES, SERVER, Site
@@ -49,6 +49,12 @@ def test_an_accepted_change_is_no_answer(site: Site, measured: Project) -> None:
     assert site.refresh()
     assert data.overview(site.branch).counts["slower"] == 0
     assert "accepted by Ann: it is safer" in words(site, PagePath(paths.CHANGES))
+
+
+def test_one_benchmark_alone_is_not_counted_in_the_plural(project: Project) -> None:
+    measure(project, {"./steady": lambda _: 4_000_000})
+    page = data.overview(Site(open_repository(project.path).repository).branch)
+    assert sentences.overview(page) == "No: the only benchmark is not slower."
 
 
 def test_links_of_files_lead_to_files(site: Site, tmp_path: Path) -> None:

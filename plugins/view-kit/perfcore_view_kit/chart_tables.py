@@ -49,7 +49,7 @@ def changes_table(data: ChartData) -> str:
         )
     rows += [(rule.at, (data.labels[rule.at], rule.kind, rule.text, "", "")) for rule in data.rules]
     ordered = [row for _, row in sorted(rows, key=lambda row: row[0])]
-    return table(f"Changes of {data.title}", head, ordered, left=range(len(head)), name="changes")
+    return table(f"Changes: {data.title}", head, ordered, left=range(len(head)), name="changes")
 
 
 def values_table(data: ChartData) -> str:
