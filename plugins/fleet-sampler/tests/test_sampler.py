@@ -54,6 +54,7 @@ with section("request", action="list"):
     )
     assert all(segment.whole for segment in segments)
     assert segments[0].labels["service"] == "shop"
+    assert "perl" not in segments[0].labels
     assert functions(segments, ("action", "cart")).get("<string>::checkout", 0) > 40
     assert functions(segments, ("late", "yes")).get("<string>::checkout", 0) > 40
     assert "<string>::checkout" not in functions(segments, ("action", "list"))

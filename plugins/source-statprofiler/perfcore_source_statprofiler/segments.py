@@ -71,7 +71,8 @@ def _segment(counted: _Counted, tables: Mapping[str, Table]) -> Segment:
     if trace.problem:
         profile = attrs.evolve(profile, incomplete=True, notes=(trace.problem,))
     labels = dict(head.labels)
-    labels.setdefault("perl", head.perl)
+    if head.perl:  # programs in other languages write such traces, too
+        labels.setdefault("perl", head.perl)
     return Segment(
         stream=head.stream,
         number=head.number,
