@@ -395,9 +395,10 @@ def _status_summary(result: FleetStatus) -> str:
 
 
 def _print_report(console: Console, result: FleetReport) -> None:
-    rows = [("total", "self", result.by)]
+    rows = [("total", "self", result.by, "defined at" if any(row.place for row in result.rows) else "")]
     for row in result.rows:
-        rows.append((_share(row.inclusive, result), _share(row.exclusive, result), printable(row.name)))
+        shares = _share(row.inclusive, result), _share(row.exclusive, result)
+        rows.append((*shares, printable(row.function or row.name), printable(row.place)))
     width = console.width
     for line in align(rows, right=(0, 1)):
         console.line(line.rstrip() if width is None else clip(line.rstrip(), width))

@@ -15,11 +15,20 @@ BY = ("function", "line", "file", "call-site", "callee")
 
 @attrs.frozen
 class ReportRow:
-    """An item with its samples, weighted. A file has no inclusive count."""
+    """An item with its samples, weighted. A file has no inclusive count. A function has its own name, file and first
+    line (0: unknown) beside the id that is its `name`."""
 
     name: str
     inclusive: int | None
     exclusive: int | None
+    function: str | None = None
+    file: str | None = None
+    first_line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where a function is defined; empty for other items."""
+        return f"{self.file}:{self.first_line}" if self.first_line else self.file or ""
 
 
 @attrs.frozen
@@ -60,7 +69,9 @@ def report(version: str, where: str, by: str, counted: Counted, hosts: int, limi
 
 def _rows(counts: Counts, by: str) -> Iterable[ReportRow]:
     if by == "function":
-        return (ReportRow(name, f.inclusive, f.exclusive) for name, f in counts.functions.items())
+        return (
+            ReportRow(id, f.inclusive, f.exclusive, f.name, f.file, f.first_line) for id, f in counts.functions.items()
+        )
     if by == "line":
         return (ReportRow(f"{file}:{line}", *_pair(pair)) for (file, line), pair in counts.lines.items())
     if by == "file":

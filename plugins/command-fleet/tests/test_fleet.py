@@ -183,7 +183,7 @@ def test_rules_of_sharing_apply_to_what_is_pushed(release: Project, tmp_path: Pa
     labels = clone.perf("fleet", "labels", "R1", "--json").json["labels"]
     assert labels["host"] == {"web1.somebody.example": 10}
     assert "perl" not in labels
-    assert "/home/somebody/App.pm:Secret::work" in clone.perf("fleet", "report", "R1").out
+    assert "Secret::work  /home/somebody/App.pm:2" in clone.perf("fleet", "report", "R1").out
     clone.perf("fsck")
     assert release.perf("pull", "--json").json["records"] == 0
     release.perf("fleet", "pack")

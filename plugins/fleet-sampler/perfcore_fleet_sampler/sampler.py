@@ -13,12 +13,12 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import NoReturn
 
 from perfcore_fleet_sampler import sections, trace_file
 from perfcore_fleet_sampler.sections import OpenSection, Stack
-from perfcore_fleet_sampler.trace_file import NO_PARENT, Labels, Words
+from perfcore_fleet_sampler.trace_file import NO_PARENT, Code, Labels, Words
 
 RATE = 97.0  # samples a second: a prime, so that no periodic work is always met at the same moment
 INTERVAL = 60.0  # seconds of a file
@@ -38,7 +38,7 @@ class Sampler:
         self.number = 1
         self.parent: tuple[Words, int] = (NO_PARENT, 0)
         self._counts: dict[Stack, int] = {}
-        self._codes: dict[int, CodeType] = {}
+        self._codes: dict[int, Code] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="perf fleet sampler", daemon=True)
@@ -93,7 +93,9 @@ class Sampler:
         """Keep the code objects of a stack: their ids are numbers of a stack, because hashing them takes long."""
         current: FrameType | None = frame
         while current is not None:
-            self._codes[id(current.f_code)] = current.f_code
+            if id(current.f_code) not in self._codes:
+                module = current.f_globals.get("__name__")
+                self._codes[id(current.f_code)] = current.f_code, module if isinstance(module, str) else ""
             current = current.f_back
 
     def write(self, *, is_last: bool) -> None:

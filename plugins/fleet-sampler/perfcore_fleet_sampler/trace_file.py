@@ -12,6 +12,8 @@ _PARTS = struct.Struct("<6I")
 Words = tuple[int, int, int, int, int, int]
 NO_PARENT: Words = (0, 0, 0, 0, 0, 0)
 Labels = tuple[tuple[str, str], ...]
+Code = tuple[CodeType, str]
+"""A code object and the name of the module whose code it is."""
 
 
 def encode(
@@ -21,7 +23,7 @@ def encode(
     tick: int,
     labels: Mapping[str, str],
     counts: Mapping[Labels, Mapping[tuple[int, ...], int]],
-    codes: Mapping[int, CodeType],
+    codes: Mapping[int, Code],
     *,
     is_last: bool,
 ) -> bytes:
@@ -64,9 +66,9 @@ def _sample(weight: int, frames: bytes) -> bytes:
 
 
 class _Frames:
-    """Frames as bytes, each made once. `codes` are code objects by their ids."""
+    """Frames as bytes, each made once. `codes` are by the ids of their code objects."""
 
-    def __init__(self, codes: Mapping[int, CodeType]) -> None:
+    def __init__(self, codes: Mapping[int, Code]) -> None:
         self._codes = codes
         self._lines: dict[int, list[tuple[int, int]]] = {}
         self._frames: dict[tuple[int, int], bytes] = {}
@@ -78,8 +80,8 @@ class _Frames:
 
     def _frame(self, id: int, position: int) -> bytes:
         if (id, position) not in self._frames:
-            code = self._codes[id]
-            self._frames[id, position] = _frame(code, self._line(id, code, position))
+            code, module = self._codes[id]
+            self._frames[id, position] = _frame(code, module, self._line(id, code, position))
         return self._frames[id, position]
 
     def _line(self, id: int, code: CodeType, position: int) -> int:
@@ -90,9 +92,11 @@ class _Frames:
         return lines[at][1] if at >= 0 else code.co_firstlineno
 
 
-def _frame(code: CodeType, line: int) -> bytes:
-    # The reader joins package and name by `::`; in Python it is the module and its function.
-    module = code.co_filename.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+def _frame(code: CodeType, module: str, line: int) -> bytes:
+    # The reader joins package and name by `::`; in Python it is the module and its function. The script of a program is
+    # named by its file, as each is called `__main__`.
+    if module in ("", "__main__"):
+        module = code.co_filename.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
     payload = _text(module) + _text(code.co_qualname) + _text(code.co_filename)
     return _record(3, payload + _varint(max(0, line)) + _varint(max(0, code.co_firstlineno)))
 

@@ -113,6 +113,15 @@ def test_a_child_that_skips_the_end_of_the_interpreter_writes_its_samples(tmp_pa
     assert functions([child])["<string>::child"] > 20
 
 
+def test_functions_have_the_names_of_their_modules(tmp_path: Path) -> None:
+    package = tmp_path / "shop" / "cart"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("def add(busy): busy(0.5)\n")
+    names = functions(run(tmp_path, f"sys.path.insert(0, {str(tmp_path)!r})\nimport shop.cart\nshop.cart.add(busy)\n"))
+    assert names["shop.cart::add"] > 20
+    assert names["<string>::busy"] > 20
+
+
 def test_threads_are_sampled_and_files_rotate(tmp_path: Path) -> None:
     segments = run(
         tmp_path,
