@@ -4,22 +4,25 @@ no root, and 4 GB of memory.
 
     python benchmarks/arm_guest.py                      # real_pmu.py
     python benchmarks/arm_guest.py overhead.py --pairs 20
+    python benchmarks/arm_guest.py --cpus 2             # with two CPUs instead of one
     python benchmarks/arm_guest.py --folder DIR         # where everything is kept, default ~/.cache/perfcore-ci/arm64
 
 The packages come from Debian's mirror by apt-get, with lists of its own, and are unpacked, not installed; those of
 Python by uv. All of it is the first file system of the guest, so that it needs no disk and no driver. python_papi has
 no wheel for ARM: the guest builds it once, and says it on its console in base64. What it prints comes by its console.
 
-QEMU counts retired instructions with `-icount` only, where an instruction takes a nanosecond and both CPUs share one
-thread: counts are exact, times are those of no machine.
+QEMU counts retired instructions with `-icount` only, where an instruction takes a nanosecond and all CPUs share one
+thread: counts of one CPU are exact, and times are those of no machine. With two, each CPU is given the count of both.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -29,8 +32,7 @@ SUITE = "bookworm"  # whose Python is 3.11
 MIRROR = "http://deb.debian.org/debian"
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PACKAGES = ("linux-image-arm64", "python3", "python3-dev", "gcc", "libc6-dev", "busybox-static")
-THIRD_PARTY = ("attrs", "msgspec", "platformdirs", "pluggy", "ruamel.yaml", "stevedore", "typer<0.29", "pytest")
-OWN = (".", *(f"plugins/{name}" for name in ("command-kit", "collect-time", "collect-papi", "table-kit", "testing")))
+RUN_IN_GUEST = ("perfcore-collect-papi", "perfcore-testing")  # what the programs of this folder import
 PAPI = "6.0.0.2"
 SITE = "opt/site"
 UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/javascript", "lib/modules")
@@ -58,12 +60,13 @@ echo {BEGIN}; python3 WORDS; echo "exit code $?"; echo {END}
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path.home() / ".cache/perfcore-ci/arm64")
+    parser.add_argument("--cpus", type=int, default=1)
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="PROGRAM [ARG]...")
     options = parser.parse_args()
     for tool in ("apt-get", "dpkg-deb", "cpio", "qemu-system-aarch64", f"{CROSS}gcc", "make", "uv"):
         if shutil.which(tool) is None:
             parser.error(f"there is no {tool}")
-    guest = Guest(options.folder.resolve())
+    guest = Guest(options.folder.resolve(), options.cpus)
     guest.prepare()
     code = 1
     for line in guest.run(RUN.replace("WORDS", " ".join(options.words or ["real_pmu.py"]))):
@@ -75,8 +78,9 @@ def main() -> int:
 class Guest:
     """The machine whose files are in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, cpus: int) -> None:
         self.folder = folder
+        self.cpus = cpus
         self.root = folder / "root"
 
     def prepare(self) -> None:
@@ -85,9 +89,10 @@ class Guest:
             self._unpack()
         site = self.root / SITE
         platform = ("--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.11", "--target", str(site))
+        own, third_party = distributions(RUN_IN_GUEST)
         if not (site / "cffi").exists():
-            _call("uv", "pip", "install", *platform, "--only-binary", ":all:", *THIRD_PARTY, "cffi")
-        _call("uv", "pip", "install", *platform, "--reinstall", "--no-deps", "--no-sources", *OWN, cwd=PROJECT)
+            _call("uv", "pip", "install", *platform, "--only-binary", ":all:", *third_party, "cffi")
+        _call("uv", "pip", "install", *platform, "--reinstall", "--no-deps", "--no-sources", *own, cwd=PROJECT)
         shutil.copytree(PLUGIN / "benchmarks", self.root / "opt/benchmarks", dirs_exist_ok=True)
         if not list(site.glob("pypapi/*.so")):
             self._build_papi(site)
@@ -102,19 +107,9 @@ class Guest:
             files = subprocess.run(["find", "."], cwd=self.root, stdout=subprocess.PIPE, check=True).stdout
             subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=self.root, input=files, stdout=file, check=True)
         (kernel,) = (self.root / "boot").glob("vmlinuz-*")
-        words = ["qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a57", "-smp", "2", "-m", "4000"]
-        words += [
-            "-icount",
-            "shift=0,sleep=off",
-            "-nographic",
-            "-nic",
-            "none",
-            "-no-reboot",
-            "-kernel",
-            str(kernel),
-            "-initrd",
-            str(image),
-        ]
+        words = ["qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a57", "-smp", str(self.cpus), "-m", "4000"]
+        words += ["-icount", "shift=0,sleep=off", "-nographic", "-nic", "none", "-no-reboot"]
+        words += ["-kernel", str(kernel), "-initrd", str(image)]
         words += ["-append", "console=ttyAMA0 quiet rdinit=/init panic=-1"]
         with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
@@ -181,6 +176,27 @@ class Guest:
             cwd=bindings,
         )
         shutil.copytree(bindings, site / "pypapi", dirs_exist_ok=True)
+
+
+def distributions(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(the folders of these distributions of the project and of all that they need, what they need of others)."""
+    projects = {}
+    for path in (PROJECT / "pyproject.toml", *sorted(PROJECT.glob("plugins/*/pyproject.toml"))):
+        project = tomllib.loads(path.read_text())["project"]
+        projects[project["name"]] = (path.parent, project.get("dependencies", ()))
+    own: dict[str, str] = {}
+    third_party: dict[str, None] = {}
+    needed = list(names)
+    while needed:
+        requirement = needed.pop(0)
+        name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+        if name not in projects:
+            third_party[requirement] = None
+        elif name not in own:
+            folder, requirements = projects[name]
+            own[name] = str(folder)
+            needed += requirements
+    return list(own.values()), list(third_party)
 
 
 def _call(*words: str, cwd: Path | None = None) -> None:

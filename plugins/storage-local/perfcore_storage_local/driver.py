@@ -96,13 +96,13 @@ class LocalStorage:
         path = self._place.path(key)
         with explained("create", path):
             self._refuse_existing(key)
-            folder = self._place.make_folders(key)
             with (
                 files.temporary(self._place.make_folders(f"{keys.TMP}/"), data) as temporary,
                 self._place.lock(key),
             ):
+                folder = self._place.make_folders(key)
                 self._publish(temporary, key)
-            sync_path(folder)
+            files.sync_many(self._root, (folder,))
         self._pack_many((key,))
         return keys.content_tag(data)
 
@@ -122,7 +122,7 @@ class LocalStorage:
             raise self._conflict(key) from error
 
     def delete(self, key: str, tag: str) -> None:
-        """Folders that become empty stay, since another process may be about to write there."""
+        """Folders that become empty stay until `pack`."""
         keys.check_writable(key)
         path = self._place.path(key)
         with explained("delete", path):
@@ -189,7 +189,7 @@ class LocalStorage:
 
     def pack(self, prefix: str, *, least: int = FEWEST) -> int:
         """Move keys below a first folder, such as `objects/`, that are small into packs, where there are `least` of
-        them. Nothing changes for readers, and writers wait for some moments."""
+        them, and remove folders that are empty then. Nothing changes for readers, and writers wait for some moments."""
         from perfcore_storage_local.packing import pack_space
         from perfcore_storage_local.packs import Packs
 
@@ -253,11 +253,11 @@ class LocalStorage:
             files.sync_many(self._root, written)
             by_shard: dict[int, list[tuple[str, str]]] = {}
             for (key, _), temporary in zip(part, written, strict=True):
-                folders[self._place.make_folders(key)] = None
                 by_shard.setdefault(keys.shard(key, SHARDS), []).append((key, temporary))
             for shard, named in by_shard.items():
                 with self._place.lock_shard(shard):
                     for key, temporary in named:
+                        folders[self._place.make_folders(key)] = None
                         try:
                             self._publish(temporary, key)
                         except KeyExistsError:

@@ -124,11 +124,13 @@ def _temporary_path(folder: str) -> str:
 
 
 def sync_many(root: str, paths: Sequence[str]) -> None:
-    """Make files and folders below a root durable: many at once, where the system can, or each by itself."""
+    """Make files and folders below a root durable: many at once, where the system can, or each by itself. A folder that
+    is gone held nothing when it was removed: all that was there went elsewhere, durably."""
     if len(paths) >= _MANY and _sync_file_system(root):
         return
     for path in paths:
-        sync_path(path)
+        with suppress(FileNotFoundError):
+            sync_path(path)
 
 
 def _sync_file_system(root: str) -> bool:

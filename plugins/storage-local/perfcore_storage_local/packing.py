@@ -64,6 +64,7 @@ def pack_space(place: Place, packs: Packs, space: str, least: int) -> int:
             moved += held
             if held < _AT_ONCE:
                 break
+        place.remove_empty(space)
     return moved
 
 

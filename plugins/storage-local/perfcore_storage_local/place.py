@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from perfcore.errors import StorageError
@@ -14,7 +14,7 @@ from perfcore_storage_local import files, keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager, ExitStack
+    from contextlib import AbstractContextManager
 
 # Locks: with fewer, unrelated keys wait for each other; with more, each place has more files.
 SHARDS = 64
@@ -26,7 +26,7 @@ class Place:
     def __init__(self, root: str, patience: float) -> None:
         self.root = root
         self.patience = patience
-        self._durable: set[str] = set()
+        self._synced: dict[str, str] = {}
 
     def path(self, key: str) -> str:
         """Where the file of a key is."""
@@ -44,17 +44,37 @@ class Place:
             files.check_folder(path)
 
     def make_folders(self, key: str) -> str:
-        """The folder of a key, made and durable. One that another process made may not be, if it was killed
-        before it got there, so each is seen to once."""
+        """The folder of a key, made and durable, and for as long as the lock of the key is held. One that another
+        process made may not be durable, if it was killed before it got there: so each folder is synced once after every
+        change of it."""
         self._make_place()
         parent = self.root
         for path in self._folders(key):
+            made = self._make_folder(path)
             # A new name is in its folder's data: without a sync of the parent a power cut may take it away (fsync(2)).
-            if self._make_folder(path) or path not in self._durable:
+            stamp = keys.folder_stamp(os.stat(parent))
+            if made or self._synced.get(parent) != stamp:
                 sync_path(parent)
-                self._durable.add(path)
+                self._synced[parent] = stamp
             parent = path
         return parent
+
+    def remove_empty(self, space: str) -> int:
+        """Remove the folders `00` to `ff` of a first folder that hold nothing; gives how many. A writer needs its
+        folder only while it has the lock of its key, and all locks are taken here."""
+        folder = self.path(space)
+        empty = [path for first in range(256) if _is_empty(path := os.path.join(folder, f"{first:02x}"))]
+        if not empty:
+            return 0
+        removed = 0
+        with ExitStack() as locks:
+            self.lock_all(locks)
+            for path in empty:
+                with suppress(OSError):  # somebody wrote there meanwhile, or reads it on Windows
+                    os.rmdir(path)
+                    removed += 1
+            sync_path(folder)
+        return removed
 
     def _make_place(self) -> None:
         if os.path.isdir(self.root):
@@ -66,7 +86,8 @@ class Place:
                 raise
         sync_path(os.path.dirname(self.root))
 
-    def _make_folder(self, path: str) -> bool:
+    @staticmethod
+    def _make_folder(path: str) -> bool:
         """Whether it was not there."""
         try:
             files.check_folder(path)
@@ -97,3 +118,13 @@ class Place:
         message = f"another process has held the lock {printable(path)} for {self.patience:g} s"
         hint = "let it finish, or find it (`fuser` and the name of the lock tell) and end it"
         return Lock(path).hold(self.patience, StorageError(message, hint=hint))
+
+
+def _is_empty(path: str) -> bool:
+    """Whether it is a folder that holds nothing."""
+    try:
+        files.check_folder(path)
+        with os.scandir(path) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return False
