@@ -209,14 +209,21 @@ def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
     if len(refitted.starts) > 1 and not _is_ordered(points):
         best = min(refitted, _unchanged(points, penalty), key=_total)
     if not best.starts:
-        # A level that a quarter of the points has nothing to do with is none, however well it explains the others.
-        far = np.abs(best.point_residuals(points)) > _ELSEWHERE
-        return first if points.spread is None and far.mean() > _STRAYS else best
+        return first if _is_elsewhere(points, best) else best
     others = list(_others(points, centers, best, penalty))
     sloping = min((other for other in others if other.slope), key=_total, default=None)
     if sloping is not None and sloping.total < best.total + _PROMISING:
         others += _resloped(points, sloping, penalty)
-    return min([best, *others], key=_total)
+    return min([best, *(other for other in others if not _is_elsewhere(points, other))], key=_total)
+
+
+def _is_elsewhere(points: Points, fitted: Fit) -> bool:
+    """Whether a fit without a change has a level that a quarter of the points has nothing to do with: that is none,
+    however well it explains the others."""
+    if fitted.starts:
+        return False
+    residuals = fitted.residuals if points.spread is None else fitted.residuals / points.spread
+    return bool((np.abs(points.means(residuals)) > _ELSEWHERE).mean() > _STRAYS)
 
 
 def _resloped(points: Points, fitted: Fit, penalty: float) -> Iterator[Fit]:
@@ -269,6 +276,8 @@ def _total(fitted: Fit) -> float:
 
 def density_of(points: Points, residuals: Floats, penalty: float) -> Density:
     scaled = residuals if points.spread is None else residuals / points.spread
+    if points.varying is not None:  # what never varies would make all others strays
+        scaled = scaled[points.varying]
     return noise.estimate(scaled, points.quantum, BOUND * penalty)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from perfcore_check_changepoint.partition import Floats, places
 from perfcore_check_changepoint.runs import Indexes, Runs
@@ -19,6 +20,7 @@ from perfcore_check_changepoint.runs import Indexes, Runs
 _LARGE, _SMALL = 1e100, 1e-100
 _FARTHEST = 1e12  # spreads: a value so far off is an outlier under every model, and its square is still exact enough
 _DIGITS = 9  # of the noise that are kept, so that rounding elsewhere decides nothing
+_STILL = 8  # neighbours of one amount, and others at least, from which on that amount is a level without noise
 _NEIGHBOURS = 5  # points whose median tells an outlier from a level
 _CLIP = 3.0  # spreads from that median that a point counts at most
 # Differences above 2.5 standard deviations are steps or strays. Without them normal values have this deviation:
@@ -34,8 +36,9 @@ class Points:
     """The points of a series that have a value. `values` are the runs of all points one after the other, `point` says
     which point each belongs to, `weight` what it counts for, and `centers` are the medians of the points. `indexes` are
     the indexes of the points in what was given. `value * unit + origin` leads back to the amounts that were given.
-    `quantum` is the smallest distance of two values, `first` are the first runs of the points, and
-    `spread`, where it changes, the noise of every run relative to the typical one."""
+    `quantum` is the smallest distance of two values, `first` are the first runs of the points,
+    `varying`, where some versions never vary and others do, tells which runs are of the others, and `spread`, where it
+    changes, the noise of every run relative to the typical one."""
 
     values: Floats
     point: Indexes
@@ -48,6 +51,7 @@ class Points:
     first: Indexes
     total_weight: float
     cuts: Indexes
+    varying: NDArray[np.bool_] | None = None
     spread: Floats | None = None
 
     def __len__(self) -> int:
@@ -105,7 +109,23 @@ def read(given: Runs) -> Points | None:
         first=first,
         total_weight=float(weight.sum()),
         cuts=places(without_outliers(centers)),
+        varying=_varying(flat, centers, point),
     )
+
+
+def _varying(values: Floats, centers: Floats, point: Indexes) -> NDArray[np.bool_] | None:
+    """The runs of points beside those that never vary: of one amount that all of many neighbours have, and nobody else.
+    None where there are none, or too few others to tell their noise."""
+    bounds = np.concatenate([[0], np.flatnonzero(np.diff(centers)) + 1, [len(centers)]])
+    lengths = np.diff(bounds)
+    if lengths.max() < _STILL:
+        return None
+    still = np.zeros(len(centers), dtype=bool)
+    for start, length in zip(bounds[:-1][lengths >= _STILL], lengths[lengths >= _STILL], strict=True):
+        if int((centers == centers[start]).sum()) == length:
+            still[start : start + length] = True
+    varying = ~still[point] | (values != centers[point])
+    return varying if _STILL <= int((~still).sum()) < len(centers) else None
 
 
 def in_logarithms(points: Points) -> Points | None:
