@@ -122,7 +122,7 @@ def counts(
     """The counts of the samples of a query: quicker than those of its tree, and in less memory. NotFoundError where
     there are none."""
     read, selected = _selected(repository, revision, query, listener)
-    return read, selected, counted(repository.store, read, selected, _cache(repository))
+    return read, selected, counted(repository.store, read, selected)
 
 
 def _selected(
@@ -135,12 +135,6 @@ def _selected(
     for problem in read.problems:
         (listener or SilentListener()).note(problem)
     return read, selected
-
-
-def _cache(repository: Repository) -> Path | None:
-    """The folder for ordered trees; None where it would be outside of the repository."""
-    folder = repository.perf / "cache"
-    return None if folder.is_symlink() else folder / "fleet"
 
 
 def profile(

@@ -25,7 +25,7 @@ SCHEMA = 1
 # A driver's unfinished files younger than an hour may belong to a process at work: no write of the store takes longer.
 _UNFINISHED = 3_600_000_000_000
 _TRIES = 20  # of a storage that removes together, while others write to it
-_EARLIER_CACHES = ("amounts", "checked", "indexes", "scans", "stacks")
+_EARLIER_CACHES = ("amounts", "checked", "fleet", "indexes", "scans", "stacks")
 
 
 @attrs.frozen(kw_only=True)
@@ -77,7 +77,7 @@ def sweep(store: Store, before: int, *, dry_run: bool = False) -> GcResult:
 
 
 def _remove_earlier_caches(repository: Repository) -> None:
-    """Remove what a perfcore kept in `.perf/cache` before there was a read model."""
+    """Remove what an earlier perfcore kept in `.perf/cache`."""
     cache = repository.perf / "cache"
     transfers = [path for kind in ("pull", "push*", "told*") for path in (cache / "remotes").glob(f"*.{kind}")]
     for path in (*(cache / name for name in _EARLIER_CACHES), *transfers):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -121,20 +119,19 @@ class Counted:
     problems: list[str] = attrs.field(factory=list)
 
 
-def counted(store: Store, state: FleetState, selected: Collection[Selected], cache: Path | None = None) -> Counted:
-    """The counts of what was selected, as of its merged tree, without making one. `cache` is a folder for what need
-    not be worked out again."""
+def counted(store: Store, state: FleetState, selected: Collection[Selected]) -> Counted:
+    """The counts of what was selected, as of its merged tree, without making one."""
     from perfcore_fleet_kit.tally import Tally
 
     problems: list[str] = []
     names = _names(store, state)
-    tally = Tally(state.code_names(names), cache, placed_by(names.ranges))
+    tally = Tally(state.code_names(names), placed_by(names.ranges))
     segments = 0
     groups = _groups(store, selected, problems)
     for key in list(groups):
         members = groups.pop(key)  # what is decoded of a group goes with it
         try:
-            tally.add(key, functools.partial(_tree, members[0][1]), *_rows(members))
+            tally.add(_tree(members[0][1]), *_rows(members))
         except PerfError as error:
             problems += [f"{_name(segment)}: {error.message}" for segment, _ in members]
         else:

@@ -44,17 +44,48 @@ class StackOrder:
         return sums[self.ends] - sums[:-1]
 
 
-def order(parents: Sequence[int], node_frames: Sequence[int]) -> StackOrder | None:
+@attrs.frozen(eq=False)
+class PartOfTree:
+    """The stacks of a tree that have samples, with their callers, in the order of the tree."""
+
+    parents: Numbers
+    node_frames: Numbers
+    amounts: Numbers
+
+
+def with_callers(parents: Sequence[int], node_frames: Sequence[int], amounts: Numbers) -> PartOfTree | None:
+    """The part of a tree that has these amounts by stack; None where it is too deep."""
+    import numpy as np
+
+    parent = np.asarray(parents)
+    is_used = np.zeros(len(parent), bool)
+    stacks = amounts.nonzero()[0]
+    for _ in range(MAX_DEPTH + 2):
+        is_used[stacks] = True
+        stacks = parent[stacks]
+        stacks = stacks[stacks >= 0]
+        stacks = stacks[~is_used[stacks]]
+        if not stacks.size:
+            break
+    else:
+        return None
+    used = is_used.nonzero()[0]
+    places = np.append(np.cumsum(is_used) - 1, -1)  # the last one is that of the parent -1
+    return PartOfTree(places[parent[used]], np.asarray(node_frames)[used], amounts[used])
+
+
+def order(parents: Sequence[int] | Numbers, node_frames: Sequence[int] | Numbers) -> StackOrder | None:
     """The order of a tree whose parents stand before their children; None where it is too deep."""
     import numpy as np
 
-    parent = np.array(parents, np.int64)
-    frame = np.array(node_frames, np.int64)
+    parent = np.asarray(parents, np.int64)
+    frame = np.asarray(node_frames, np.int64)
     depths = _summed((parent >= 0).astype(np.int64), parent)
     if len(parent) and depths.max() > MAX_DEPTH:
         return None
     sizes = _sizes(parent, depths)
-    places = _places(parent, depths, sizes)
+    rows = np.arange(len(parent))
+    places = rows if _is_preorder(parent, rows + sizes) else _places(parent, depths, sizes)
     callers = np.where(parent >= 0, frame[parent], -1)
     frames = int(frame.max()) + 1 if len(frame) else 1
     keys, pair_of_node = np.unique((callers + 1) * frames + frame, return_inverse=True)
@@ -107,6 +138,11 @@ def _sizes(parent: Numbers, depths: Numbers) -> Numbers:
         rows = by_depth[bounds[level] : bounds[level + 1]]
         np.add.at(sizes, parent[rows], sizes[rows])
     return sizes
+
+
+def _is_preorder(parent: Numbers, ends: Numbers) -> bool:
+    """Whether all below a stack stand next to it: their number is right, so it is enough that none lies beyond."""
+    return bool(((parent < 0) | (ends <= ends[parent])).all())
 
 
 def _places(parent: Numbers, depths: Numbers, sizes: Numbers) -> Numbers:

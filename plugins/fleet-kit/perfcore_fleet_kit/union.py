@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
 from perfcore.errors import FormatError
+from perfcore.profile import bitmap
 from perfcore.profile.table import ColumnSpec, Table, column, from_buffer, table
 from perfcore_fleet_kit.stack_tree import ROOT, StackTree
+
+if TYPE_CHECKING:
+    from perfcore_fleet_kit.stack_order import Numbers
 
 Resolve = Callable[[str], str]
 """The file of dynamic code in place of the one that was written when its text was not known."""
@@ -39,22 +43,24 @@ class TreeColumns:
             (int(f or 0), int(o) if o is not None else None)
             for f, o in zip(frames["function"], frames["offset"], strict=True)
         ]
-        parent = stacks["parent"]
-        parents = array("q", parent.data.tobytes())
-        if parent.valid is not None:
-            from perfcore.profile import bitmap
-
-            for row, is_present in enumerate(bitmap.flags(parent.valid, stacks.rows)):
-                if not is_present:
-                    parents[row] = ROOT
-        node_frames = array("q", stacks["frame"].data.tobytes())
-        if any(map(operator.ge, parents, range(len(parents)))) or (parents and min(parents) < ROOT):
-            raise FormatError("a stack stands before its caller")
+        parents, node_frames = _stack_columns(stacks)
         if any(not 0 <= function < len(functions_list) for function, _ in frame_list) or (
-            node_frames and not 0 <= min(node_frames) <= max(node_frames) < len(frame_list)
+            len(node_frames) and not 0 <= node_frames.min() <= node_frames.max() < len(frame_list)
         ):
             raise FormatError("a stack has a frame that is not there")
-        return cls(functions_list, frame_list, parents, node_frames)
+        return cls(functions_list, frame_list, array("q", parents.tobytes()), array("q", node_frames.tobytes()))
+
+
+def _stack_columns(stacks: Table) -> tuple[Numbers, Numbers]:
+    """Parents and frames. FormatError where a stack stands before its parent."""
+    import numpy as np
+
+    parents = np.array(stacks["parent"].data, np.int64)
+    if (valid := stacks["parent"].valid) is not None:
+        parents[np.frombuffer(bitmap.flags(valid, stacks.rows), np.uint8) == 0] = ROOT
+    if ((parents < ROOT) | (parents >= np.arange(len(parents)))).any():
+        raise FormatError("a stack stands before its caller")
+    return parents, np.array(stacks["frame"].data, np.int64)
 
 
 class Union:

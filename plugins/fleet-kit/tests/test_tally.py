@@ -1,17 +1,16 @@
-"""Counts of ordered trees are those of a walk over one tree, whatever the cache holds."""
+"""Counts of ordered trees are those of a walk over one tree, in whatever order its stacks stand."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from perfcore_fleet_kit import stack_order, tally
+from perfcore_fleet_kit import stack_order
 from perfcore_fleet_kit.counting import Counts, count
-from perfcore_fleet_kit.stack_tree import ROOT, StackTree
+from perfcore_fleet_kit.stack_tree import ROOT, StackSet, StackTree
 from perfcore_fleet_kit.tally import Tally
 from perfcore_fleet_kit.union import TreeColumns, Union
 
@@ -26,9 +25,11 @@ RESOLVED = {FILES[3]: "eval:same", FILES[4]: "eval:same"}
 
 
 def made(numbers: random.Random, depth: int = 12, stacks: int = 80) -> tuple[TreeColumns, Amounts]:
-    """A tree with much recursion, code that is resolved to the same file, and native frames."""
-    tree = StackTree()
+    """A tree with much recursion, code that is resolved to the same file, and native frames; some of its stacks have no
+    samples. It is in the order of first use, or in preorder."""
+    tree, in_preorder = StackTree(), StackSet()
     amounts: Amounts = {ROOT: 3}
+    of_set: Amounts = {in_preorder.stack(()): 3}
     for _ in range(stacks):
         frames = []
         for _ in range(numbers.randint(1, depth)):
@@ -36,9 +37,14 @@ def made(numbers: random.Random, depth: int = 12, stacks: int = 80) -> tuple[Tre
             line = None if file.startswith("xs:") else numbers.choice((2, 3, -1))
             first = numbers.choice((None, 1, 2)) if line else None
             frames.append(tree.frame(numbers.choice("fgh"), file, line, first))
-        node = tree.stack(frames)
-        amounts[node] = amounts.get(node, 0) + numbers.choice((0, 1, 500))
-    return TreeColumns.of(tree.tables()), amounts
+        node, stack, samples = tree.stack(frames), in_preorder.stack(frames), numbers.choice((0, 1, 500))
+        amounts[node] = amounts.get(node, 0) + samples
+        of_set[stack] = of_set.get(stack, 0) + samples
+    if numbers.random() < 0.5:
+        return TreeColumns.of(tree.tables()), amounts
+    in_preorder.numbers = tree.numbers
+    tables, nodes = in_preorder.tree()
+    return TreeColumns.of(tables), {nodes[stack]: samples for stack, samples in of_set.items()}
 
 
 def resolve(file: str) -> str:
@@ -58,12 +64,11 @@ def arrays(amounts: Amounts) -> tuple[Numbers, Numbers]:
 
 def tallied(
     trees: Iterable[tuple[TreeColumns, Amounts]],
-    cache: Path | None = None,
     resolve: Callable[[str], str] = resolve,
 ) -> Counts:
-    sums = Tally(resolve, cache)
-    for number, (tree, amounts) in enumerate(trees):
-        sums.add(f"{number}", lambda tree=tree: tree, *arrays(amounts))  # type: ignore[misc]
+    sums = Tally(resolve)
+    for tree, amounts in trees:
+        sums.add(tree, *arrays(amounts))
     return sums.counts()
 
 
@@ -85,37 +90,35 @@ def test_a_tree_that_is_too_deep_is_walked() -> None:
     assert tallied(trees) == walked(trees)
 
 
-def test_a_cache_is_used_and_may_be_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "_FEWEST", 0)
-    trees = [made(random.Random(2))]
-    assert tallied(trees, tmp_path) == walked(trees)
-    path = tmp_path / "0"
-    whole = path.read_bytes()
+@pytest.mark.parametrize("seed", range(20))
+def test_a_set_is_the_tree_of_its_stacks_in_preorder(seed: int) -> None:
+    numbers = random.Random(seed)
+    stacks, tree = StackSet(), StackTree()
+    frames = [stacks.numbers.frame(name, "a.pl", 2, 1) for name in "abcd"]
+    assert [tree.frame(name, "a.pl", 2, 1) for name in "abcd"] == frames
+    drawn = [[numbers.choice(frames) for _ in range(numbers.randint(0, 6))] for _ in range(60)]
+    places = [stacks.stack(stack) for stack in drawn]
+    assert places == [stacks.stack(stack) for stack in drawn]
+    assert stacks.size == sum(map(len, {tuple(stack) for stack in drawn}))
+    tables, nodes = stacks.tree()
+    columns = TreeColumns.of(tables)
+    for stack, place in zip(drawn, places, strict=True):
+        node, path = nodes[place], list[int]()
+        while node != ROOT:
+            path.append(columns.node_frames[node])
+            node = columns.parents[node]
+        assert path[::-1] == stack
+        tree.stack(stack)
+    assert len(columns.parents) == len(tree)
+    order = stack_order.order(columns.parents, columns.node_frames)
+    assert order is not None
+    assert order.places.tolist() == list(range(len(tree)))
 
-    def unread() -> TreeColumns:
-        raise AssertionError("the tree is read although it is in the cache")
 
-    sums = Tally(resolve, tmp_path)
-    sums.add("0", unread, *arrays(trees[0][1]))
-    assert sums.counts() == walked(trees)
-    for data in (b"", whole[:-1], whole[:100] + b"x" + whole[101:]):
-        path.write_bytes(data)
-        assert tallied(trees, tmp_path) == walked(trees)
-        assert path.read_bytes() == whole
-
-
-def test_code_that_arrives_later_changes_what_is_topmost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "_FEWEST", 0)
+def test_code_that_arrives_later_changes_what_is_topmost() -> None:
     trees = [made(random.Random(3))]
     for known in (str, resolve, str):
-        assert tallied(trees, tmp_path, known) == walked(trees, known)
-
-
-def test_the_cache_keeps_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "_FEWEST", 0)
-    monkeypatch.setattr(tally, "_CACHE", 40_000)
-    tallied((made(random.Random(seed)) for seed in range(20)), tmp_path)
-    assert 0 < sum(path.stat().st_size for path in tmp_path.iterdir()) <= 40_000
+        assert tallied(trees, known) == walked(trees, known)
 
 
 @pytest.mark.parametrize("stack", [-2, 1, 1 << 40])
@@ -124,7 +127,7 @@ def test_a_stack_that_is_not_there_is_refused(stack: int) -> None:
     tree.stack([tree.frame("f", "a", 1, 1)])
     columns = TreeColumns.of(tree.tables())
     with pytest.raises(FormatError, match="not there"):
-        Tally(resolve).add("", lambda: columns, *arrays({stack: 1}))
+        Tally(resolve).add(columns, *arrays({stack: 1}))
 
 
 def test_more_samples_than_can_be_counted_are_refused() -> None:
@@ -132,4 +135,4 @@ def test_more_samples_than_can_be_counted_are_refused() -> None:
     tree.stack([tree.frame("f", "a", 1, 1)])
     columns = TreeColumns.of(tree.tables())
     with pytest.raises(FormatError, match="more samples"):
-        Tally(resolve).add("", lambda: columns, *arrays({0: 1 << 62, ROOT: 1 << 62}))
+        Tally(resolve).add(columns, *arrays({0: 1 << 62, ROOT: 1 << 62}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import attrs
 from perfcore_fleet_kit.dynamic_code import named_file, unknown_file
@@ -13,20 +14,20 @@ from perfcore_fleet_kit.stack_tree import rows_table, segment_profile
 from perfcore.hookspecs import Part, Section, Segment
 from perfcore.profile.table import Table
 from perfcore_source_statprofiler.sections import Counts, Sections
-from perfcore_source_statprofiler.trace import StackCache, Trace
+from perfcore_source_statprofiler.trace import FIRST_LOCAL, StackCache, Trace
 
-_NODES = 150_000  # of a tree: larger ones take more memory, smaller ones store more nodes again
-_ROWS = 300_000  # of all segments of a tree
+_FRAMES = 2_000_000  # of the stacks of a tree: more take more memory, fewer store and read more stacks again
+_ROWS = 1_000_000  # of all segments of a tree
 _SOURCE = "statprofiler"
+_Group: TypeAlias = "tuple[Part, array[int], array[int]]"  # with stacks and their samples
 
 
 @attrs.define
 class _Counted:
-    """A trace whose stacks are numbers of the tree."""
+    """A trace whose stacks are numbers of the set."""
 
     trace: Trace
-    rows: Table
-    parts: list[Part]
+    groups: list[_Group]
     modified: int
 
 
@@ -40,7 +41,7 @@ class Batch:
 
     @property
     def is_full(self) -> bool:
-        return len(self._cache.tree) >= _NODES or self._rows >= _ROWS
+        return self._cache.stacks.size >= _FRAMES or self._rows >= _ROWS
 
     def add(self, path: Path) -> None:
         """Read a trace. FormatError where it is none."""
@@ -49,25 +50,27 @@ class Batch:
         trace.read()
         local = [self._cache.put(_resolved(frames, trace)) for frames in trace.local]
         trace.local.clear()
-        parts, columns = _rows(trace.sections, local)
-        rows = rows_table(*columns)
-        self._rows += rows.rows
-        counted = _Counted(trace, rows, parts, modified)
+        groups = list(_groups(trace.sections, local))
+        self._rows += sum(len(stacks) for _, stacks, _ in groups)
+        self._counted.append(_Counted(trace, groups, modified))
         trace.sections.base.clear()
         trace.sections.open = [attrs.evolve(section, parts={}) for section in trace.sections.open]
-        self._counted.append(counted)
 
     def segments(self) -> Iterator[Segment]:
-        """The segments of all traces."""
-        tables = self._cache.tree.tables()
-        for counted in self._counted:
-            yield _segment(counted, tables)
+        """The segments of all traces. The batch is over then."""
+        stacks = self._cache.stacks
+        del self._cache  # what recognises stacks takes as much memory as the tables that are made now
+        tables, nodes = stacks.tree()
+        self._counted.reverse()
+        while self._counted:
+            yield _segment(self._counted.pop(), tables, nodes)
 
 
-def _segment(counted: _Counted, tables: Mapping[str, Table]) -> Segment:
+def _segment(counted: _Counted, tables: Mapping[str, Table], nodes: array[int]) -> Segment:
     trace = counted.trace
     head = trace.header
-    profile = segment_profile(_SOURCE, counted.modified, head.tick * 1000, counted.rows, tables)
+    rows = _rows(counted.groups, nodes)
+    profile = segment_profile(_SOURCE, counted.modified, head.tick * 1000, rows, tables)
     if trace.problem:
         profile = attrs.evolve(profile, incomplete=True, notes=(trace.problem,))
     labels = dict(head.labels)
@@ -77,7 +80,7 @@ def _segment(counted: _Counted, tables: Mapping[str, Table]) -> Segment:
         stream=head.stream,
         number=head.number,
         profile=profile,
-        parts=counted.parts,
+        parts=[segment_part for segment_part, _, _ in counted.groups],
         path=trace.path,
         digest=trace.digest,
         length=trace.length,
@@ -107,22 +110,30 @@ def _file(number: int, trace: Trace) -> str:
     return unknown_file(trace.header.stream, number) if code is None else named_file(code)
 
 
-def _rows(sections: Sections, local: list[int]) -> tuple[list[Part], tuple[array[int], array[int], array[int]]]:
-    """(parts, their rows: stack, samples, part)"""
+def _groups(sections: Sections, local: list[int]) -> Iterator[_Group]:
+    """The parts in their order; `local` are the stacks with dynamic code."""
     groups: dict[Part, Counts] = {}
     for (ended, labels), counts in sections.base.items():
         groups[Part(labels, ended)] = counts
     for at, section in enumerate(sections.open):
         for (ended, labels), counts in section.parts.items():
             groups[Part(labels, ended, tuple(range(at + 1)))] = counts
-    parts = sorted(segment_part for segment_part in groups if any(groups[segment_part].values()))
+    for segment_part, counts in sorted(groups.items()):
+        stacks, samples = array("I"), array("q")
+        for stack, weight in counts.items():
+            if weight:
+                stacks.append(stack if stack >= 0 else local[FIRST_LOCAL - stack])
+                samples.append(weight)
+        if stacks:
+            yield segment_part, stacks, samples
+
+
+def _rows(groups: list[_Group], nodes: array[int]) -> Table:
+    """The rows of a segment, by part and node."""
     stacks, samples, numbers = array("q"), array("q"), array("q")
-    for part_number, segment_part in enumerate(parts):
-        counts = groups[segment_part]
-        rows = sorted(
-            (local[-3 - stack] if stack < -1 else stack, weight) for stack, weight in counts.items() if weight
-        )
+    for part_number, (_, part_stacks, part_samples) in enumerate(groups):
+        rows = sorted(zip(map(nodes.__getitem__, part_stacks), part_samples, strict=True))
         stacks.extend([stack for stack, _ in rows])
         samples.extend([weight for _, weight in rows])
         numbers.extend([part_number] * len(rows))
-    return parts, (stacks, samples, numbers)
+    return rows_table(stacks, samples, numbers)

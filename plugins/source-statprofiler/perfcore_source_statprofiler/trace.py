@@ -1,7 +1,10 @@
-"""Reads one trace: each distinct stack is parsed once, and counted by the bytes that it is written as.
+"""Reads one trace: each distinct stack is parsed once, and recognised by the bytes that it is written as.
 
 A sample whose bytes behind the weight were seen before is the same stack. The end of a sample is looked for as bytes
 (`02 00`), which may also stand inside of it; such a beginning is remembered as one (`_GOES_ON`).
+
+Of the bytes only their hash is kept, 64 bits under a key that Python draws for each process: the bytes of the stacks of
+a fleet take more memory than everything else. Of a million stacks, two have one hash with a chance of 3 in 10^8.
 """
 
 from __future__ import annotations
@@ -11,36 +14,38 @@ import re
 from pathlib import Path
 
 import attrs
-from perfcore_fleet_kit.stack_tree import StackTree
+from perfcore_fleet_kit.stack_tree import StackSet
 
 from perfcore.errors import FormatError
 from perfcore_source_statprofiler import fields
 from perfcore_source_statprofiler.fields import IncompleteError, TraceHeader
 from perfcore_source_statprofiler.packets import Packets
-from perfcore_source_statprofiler.sections import Sections
+from perfcore_source_statprofiler.sections import Counts, Sections
 
 _END = b"\x02\x00"
-_GOES_ON = -2  # in `_Stacks.by_bytes`: the sample does not end here
-_FIRST_LOCAL = -3  # stacks of this file alone, with dynamic code, count down from here
+_GOES_ON = -2  # in `StackCache.by_hash`: the sample does not end here
+FIRST_LOCAL = -3  # stacks of this file alone, with dynamic code, count down from here
 _MAX_SAMPLE = 4 << 20  # bytes
-_CACHE = 8 << 20  # bytes of stacks that are recognised; then all are forgotten
+_MAX_STACKS = 200_000  # that are recognised, some 20 MB; then all are forgotten
+_MAX_EVENTS = 20_000  # the same for labels, beginnings and ends of sections
 _MAX_FRAMES = 100_000  # of frames that are recognised by their bytes
 _MAX_CODES = 32 << 20  # characters of all texts of one file
 _DYNAMIC = re.compile(r"\(eval ([0-9]{1,9})\)")
 _NO_LINE = -1
+_TEXTS = {198: 1, 199: 1, 200: 2}  # of the beginning and the end of a section, and of a label
 
 # (name, file, line, first line); the number of its text in place of a file of dynamic code
 _Frame = tuple[str, str | int, int | None, int | None]
 
 
 class StackCache:
-    """Stacks that were parsed, by their bytes; shared by the files of one tree."""
+    """Stacks that were parsed, by the hash of their bytes; shared by the files of one tree."""
 
     def __init__(self, slow_ops: frozenset[str]) -> None:
-        self.tree = StackTree()
+        self.stacks = StackSet()
         self.slow_ops = slow_ops
-        self.by_bytes: dict[bytes, int] = {}
-        self.size = 0
+        self.by_hash: dict[int, int] = {}
+        self.events: dict[bytes, tuple[str, ...]] = {}
         self._frames: dict[bytes, tuple[_Frame, int]] = {}
         self._slack = dict.fromkeys((3, 4, 5, 6), 0)
 
@@ -73,33 +78,31 @@ class StackCache:
             slow = _op_frame(op, frames[0])
             frames.insert(0, slow)
             numbers.insert(0, self._number(slow))
-        if self.tree.is_full:
+        if self.stacks.is_full:
             raise FormatError("the trace has too many different stacks")
         is_local = _NO_LINE in numbers
         if is_local:
             stack = trace.add_local(frames)
         else:
-            stack = self.tree.stack(reversed(numbers))
+            stack = self.stacks.stack(reversed(numbers))
         self._remember(data, at, end, stack, trace if is_local else None)
         return stack, end
 
     def put(self, frames: list[_Frame]) -> int:
         """The stack of frames without dynamic code, innermost first."""
-        return self.tree.stack([self._number(frame) for frame in reversed(frames)])
+        return self.stacks.stack(map(self._number, reversed(frames)))
 
     def _remember(self, data: bytes, at: int, end: int, stack: int, local: Trace | None) -> None:
-        if self.size > _CACHE:
-            self.by_bytes.clear()
-            self.size = 0
+        if len(self.by_hash) > _MAX_STACKS:
+            self.by_hash.clear()
         start = at
         while (candidate := data.find(_END, start)) != end - 2:
             if candidate < 0 or candidate > end - 2:
                 return  # an end of another size than 0: it is parsed each time
-            self.by_bytes[data[at:candidate]] = _GOES_ON
+            self.by_hash[hash(data[at:candidate])] = _GOES_ON
             start = candidate + 1
-        key = data[at : end - 2]
-        self.by_bytes[key] = stack
-        self.size += len(key) + 100
+        key = hash(data[at : end - 2])
+        self.by_hash[key] = stack
         if local is not None:
             local.keys.append(key)
 
@@ -115,7 +118,7 @@ class StackCache:
 
     def _number(self, frame: _Frame) -> int:
         name, file, line, first = frame
-        return _NO_LINE if isinstance(file, int) else self.tree.frame(name, file, line, first)
+        return _NO_LINE if isinstance(file, int) else self.stacks.numbers.frame(name, file, line, first)
 
 
 @attrs.define
@@ -129,18 +132,17 @@ class Trace:
     sections: Sections = attrs.field(factory=Sections)
     codes: dict[int, str] = attrs.field(factory=dict)
     code_size: int = 0
-    samples: int = 0
     whole: bool = False
     problem: str = ""
     digest: str = ""
     length: int = 0
-    keys: list[bytes] = attrs.field(factory=list)
+    keys: list[int] = attrs.field(factory=list)
     local: list[list[_Frame]] = attrs.field(factory=list)
 
     def add_local(self, frames: list[_Frame]) -> int:
         """The number of a stack with dynamic code, whose texts are not known before the file ends."""
         self.local.append(frames)
-        return _FIRST_LOCAL - (len(self.local) - 1)
+        return FIRST_LOCAL - (len(self.local) - 1)
 
     def read(self) -> None:
         """Read the file. FormatError where not even the header is there."""
@@ -152,7 +154,7 @@ class Trace:
                 self._read(packets)
             finally:
                 for key in self.keys:
-                    self.cache.by_bytes.pop(key, None)
+                    self.cache.by_hash.pop(key, None)
                 self.keys.clear()
         self.digest, self.length = digest.hexdigest(), packets.length
         self.problem = self.problem or packets.problem
@@ -188,9 +190,8 @@ class Trace:
     def _records(self, data: bytes, at: int) -> int:
         """Take whole records; gives the position of the first that is not."""
         size, find = len(data), data.find
-        stack_of = self.cache.by_bytes.get
-        counts = self.sections.counts()
-        samples = 0
+        stack_of = self.cache.by_hash.get
+        counts: Counts | None = None
         start = at
         try:
             while at < size:
@@ -199,7 +200,7 @@ class Trace:
                     at = self._event(data, at)
                     if self.whole:
                         return at
-                    counts = self.sections.counts()
+                    counts = None
                     continue
                 at += 1
                 while data[at] > 127:
@@ -209,22 +210,20 @@ class Trace:
                 if weight > 127:
                     weight, at = fields.varint(data, at - 1)
                 end = find(_END, at)
-                stack = None if end < 0 else stack_of(data[at:end])
+                stack = None if end < 0 else stack_of(hash(data[at:end]))
                 while stack == _GOES_ON:
                     end = find(_END, end + 1)
-                    stack = None if end < 0 else stack_of(data[at:end])
+                    stack = None if end < 0 else stack_of(hash(data[at:end]))
                 if stack is None:
                     stack, at = self.cache.parse(data, at, self)
                 else:
                     at = end + 2
-                samples += 1
+                if counts is None:
+                    counts = self.sections.counts()
                 counts[stack] += weight
-            else:
-                start = at
+            start = at
         except (IncompleteError, IndexError):
             pass
-        finally:
-            self.samples += samples
         if size - start > fields.MAX_TEXT + 100:
             raise FormatError(f"a record has more than {fields.MAX_TEXT:,} bytes")
         return start
@@ -232,18 +231,39 @@ class Trace:
     def _event(self, data: bytes, at: int) -> int:
         """Take a record that is no sample; gives the position behind."""
         tag = data[at]
-        _, at = fields.varint(data, at + 1)
+        texts = _TEXTS.get(tag)
+        if texts is None:
+            return self._other(data, at, tag)
+        # As of frames, the size leaves out the byte of flags of each text.
+        end = at + 2 + data[at + 1] + texts
+        event = self.cache.events.get(data[at:end])
+        if event is None:
+            event, end = self._parse_event(data, at, texts)
         if tag == 198:
-            name, at = fields.name(data, at)
-            self.sections.begin(name)
+            self.sections.begin(*event)
         elif tag == 199:
-            name, at = fields.name(data, at)
-            self.sections.end(name)
-        elif tag == 200:
-            key, at = fields.name(data, at)
+            self.sections.end(*event)
+        else:
+            self.sections.label(*event)
+        return end
+
+    def _parse_event(self, data: bytes, start: int, texts: int) -> tuple[tuple[str, ...], int]:
+        """(texts, position behind)"""
+        _, at = fields.varint(data, start + 1)
+        values = []
+        for _ in range(texts):
             value, at = fields.name(data, at)
-            self.sections.label(key, value)
-        elif tag == 8:
+            values.append(value)
+        events = self.cache.events
+        if at - start < 128:
+            if len(events) >= _MAX_EVENTS:
+                events.clear()
+            events[data[start:at]] = tuple(values)
+        return tuple(values), at
+
+    def _other(self, data: bytes, at: int, tag: int) -> int:
+        _, at = fields.varint(data, at + 1)
+        if tag == 8:
             code, at = fields.text(data, at)
             code_number, at = fields.varint(data, at)
             self.code_size += len(code) + 100
