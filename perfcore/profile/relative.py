@@ -56,7 +56,8 @@ def restored(items: array[int], marks: bytes | None, relative: Relative, rows: i
         for row, item in zip(compress(range(rows), bitmap.flags(marks, rows)), others, strict=True):
             items[row] = item
     if relative.to == "row":
-        return array("q", map(operator.add, items, range(relative.least, relative.least + rows)))
+        # An array takes a list in two thirds of the time of an iterator.
+        return array("q", list(map(operator.add, items, range(relative.least, relative.least + rows))))
     numbers = accumulate(map(operator.add, items, repeat(relative.least)), initial=relative.start)
     next(numbers)
     return array("q", numbers)

@@ -7,9 +7,10 @@ are far fewer.
 from __future__ import annotations
 
 import operator
+import sys
 from array import array
 from bisect import bisect_right
-from itertools import repeat
+from itertools import accumulate, chain, compress, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -17,28 +18,58 @@ import attrs
 from perfcore.profile.stacks import NOWHERE, leaps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 Number: TypeAlias = int | float
 
 ROOT = 0
+_BYTES = bytes(range(256))
 
 
 @attrs.frozen
 class Calls:
-    """For each node its parent, which stands before it, its box, and what it took itself. Node 0 is the whole.
-    `node_of` is the node of each stack, where it was asked for; `first` are the nodes that begin a path."""
+    """Paths of nodes, each standing on the node before it: `first` are the nodes that begin a path, `above` what these
+    stand on, which comes before them. Each node has a box, and what it took itself. Node 0 is the whole. `node_of` is
+    the node of each stack, where it was asked for."""
 
-    parent: array[int]
+    first: Sequence[int]
+    above: Sequence[int]
     box: array[int]
     columns: Sequence[Sequence[Number]]
     node_of: array[int] | None = None
-    first: Sequence[int] = attrs.field(default=attrs.Factory(lambda self: starts(self.parent), takes_self=True))
+
+    @property
+    def past(self) -> list[int]:
+        """What comes after the last node of each path."""
+        return [*self.first[1:], len(self.box)]
+
+    @property
+    def parent(self) -> array[int]:
+        """What each node stands on."""
+        parent = _rows(len(self.box))
+        for node, above in zip(self.first, self.above, strict=True):
+            parent[node] = above
+        return parent
 
 
 def starts(parent: Sequence[int]) -> list[int]:
     """The nodes that begin a path: the whole, and each that does not stand on the one before it."""
     return [ROOT, *leaps(parent)]
+
+
+def _rows(count: int) -> array[int]:
+    """The numbers from -1 up, byte by byte: `array` would take each from an iterator, in three times the time."""
+    lanes = bytearray(8 * (count - 1))
+    lanes[::8] = (_BYTES * (count // len(_BYTES) + 1))[: count - 1]
+    for lane in range(1, 8):
+        width = 1 << 8 * lane
+        if width < count:
+            repeated = (bytes((number & 255,)) * min(width, count) for number in range((count >> 8 * lane) + 1))
+            lanes[lane::8] = b"".join(repeated)[: count - 1]
+    numbers = array("q", bytes(lanes))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return array("q", [NOWHERE]) + numbers
 
 
 def merged(calls: Calls) -> Calls:
@@ -48,12 +79,12 @@ def merged(calls: Calls) -> Calls:
     ways = max(calls.box) + 1
     begun: dict[int, int] = {}  # the first node of each new path, by its parent and box
     parents: dict[int, int] = {}  # of these nodes; any other node stands on the one before it
-    numbers = array("q", range(len(calls.parent)))
-    node_of = array("q", [NOWHERE]) * len(calls.parent)
+    numbers = array("q", range(len(calls.box)))
+    node_of = array("q", [NOWHERE]) * len(calls.box)
     boxes = array("q")
     columns: list[list[Number]] = [[] for _ in calls.columns]
-    for start, stop in zip(calls.first, [*calls.first[1:], len(calls.parent)], strict=True):
-        at, row = node_of[calls.parent[start]] if start else NOWHERE, start
+    for start, stop, above in zip(calls.first, calls.past, calls.above, strict=True):
+        at, row = node_of[above] if start else NOWHERE, start
         while row < stop:
             node = at + 1
             if at < 0 or node >= len(boxes) or node in parents or boxes[node] != calls.box[row]:
@@ -72,17 +103,14 @@ def merged(calls: Calls) -> Calls:
             boxes += calls.box[row:stop]
             for column, values in zip(columns, calls.columns, strict=True):
                 column += values[row:stop]
-    parent = array("q", range(NOWHERE, len(boxes) - 1))
-    for node, at in parents.items():
-        parent[node] = at
-    return Calls(parent, boxes, columns, _moved(calls.node_of, node_of))
+    return Calls([*parents], [*parents.values()], boxes, columns, _moved(calls.node_of, node_of))
 
 
 def _are_different(calls: Calls) -> bool:
     """Whether no two nodes of a parent have one box, as far as their beginnings tell: True is certain."""
-    begun = calls.first[1:]
-    parents, boxes = (list(map(column.__getitem__, begun)) for column in (calls.parent, calls.box))
-    if len(set(zip(parents, boxes, strict=True))) < len(begun):
+    parents, boxes = calls.above[1:], list(map(calls.box.__getitem__, calls.first[1:]))
+    ways = max(calls.box) + 1
+    if len(set(map(operator.add, map(operator.mul, parents, repeat(ways)), boxes))) < len(boxes):
         return False
     # The node behind a parent may be the one that goes on from it.
     behind = map(calls.box.__getitem__, map(operator.add, parents, repeat(1)))
@@ -91,30 +119,45 @@ def _are_different(calls: Calls) -> bool:
 
 def walked(calls: Calls) -> Calls:
     """The same nodes, the subtree of each right after it. Children stay in their order."""
-    first = array("q", calls.first)
-    past = array("q", [*first[1:], len(calls.parent)])
-    parents = array("q", map(calls.parent.__getitem__, first))  # the node at which each path leaves another
-    whose = array("q", (bisect_right(first, node) - 1 for node in parents))
-    order = _order(parents, whose)
-    parent = array("q", range(NOWHERE, len(calls.parent) - 1))
-    moved = array("q", first)  # where each path begins now
-    places = None if calls.node_of is None else array("q", calls.parent)  # where each node stands now
-    box = array("q")
-    begun = []
-    columns: list[list[Number]] = [[] for _ in calls.columns]
-    for path in order:
-        start, stop, parent_path = first[path], past[path], whose[path]
-        moved[path] = at = len(box)
-        if parent_path >= 0:
-            parent[at] = moved[parent_path] + parents[path] - first[parent_path]
-        if parent[at] != at - 1 or at == ROOT:  # else it goes on from the path that now stands before it
-            begun.append(at)
-        if places is not None:
-            places[start:stop] = array("q", range(at, at + stop - start))
-        box += calls.box[start:stop]
-        for column, values in zip(columns, calls.columns, strict=True):
-            column += values[start:stop]
-    return Calls(parent, box, columns, None if places is None else _moved(calls.node_of, places), begun)
+    first = list(calls.first)
+    numbers = map(bisect_right, repeat(first), calls.above)
+    whose = list(map(operator.sub, numbers, repeat(1)))  # the path that each leaves, -1 for the whole
+    order = _order(calls.above, whose)
+    old, past = (list(map(nodes.__getitem__, order)) for nodes in (first, calls.past))
+    new = list(accumulate(map(operator.sub, past, old), initial=ROOT))[:NOWHERE]
+    moved = list(first)  # where each path begins now
+    for path, node in zip(order, new, strict=True):
+        moved[path] = node
+    shifts = [*map(operator.sub, moved, first), 0]  # the last is that of what the whole stands on
+    left = map(whose.__getitem__, order)
+    above = list(map(operator.add, map(calls.above.__getitem__, order), map(shifts.__getitem__, left)))
+    # The others go on from the path that now stands before them.
+    begin = [True, *map(operator.ne, map(operator.add, above[1:], repeat(1)), new[1:])]
+    node_of = None
+    if calls.node_of is not None:
+        places = array("q", calls.box)  # where each node stands now
+        for start, stop, node in zip(old, past, new, strict=True):
+            places[start:stop] = array("q", range(node, node + stop - start))
+        node_of = _moved(calls.node_of, places)
+    return Calls(
+        list(compress(new, begin)),
+        list(compress(above, begin)),
+        _joined(calls.box, old, past),
+        [_chained(values, old, past) for values in calls.columns],
+        node_of,
+    )
+
+
+def _joined(values: array[int], first: Sequence[int], past: Sequence[int]) -> array[int]:
+    """These stretches of an array, one after the other."""
+    data, width = values.tobytes(), repeat(values.itemsize)
+    parts = map(slice, map(operator.mul, first, width), map(operator.mul, past, width))
+    return array(values.typecode, b"".join(map(data.__getitem__, parts)))
+
+
+def _chained(values: Sequence[Number], first: Sequence[int], past: Sequence[int]) -> list[Number]:
+    parts: Iterable[Sequence[Number]] = map(values.__getitem__, map(slice, first, past))
+    return list(chain.from_iterable(parts))
 
 
 def _moved(node_of: array[int] | None, places: Sequence[int]) -> array[int] | None:

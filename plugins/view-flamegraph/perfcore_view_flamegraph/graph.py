@@ -13,7 +13,7 @@ from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, times
 from perfcore_table_kit.stack_union import join
 
 from perfcore.errors import NotFoundError, UsageError, nearest
-from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, reached, references
+from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, leaps, reached, references
 from perfcore.text import printable
 from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, starts, walked
 
@@ -333,31 +333,47 @@ def _planted(
     """The stacks that took something below the whole; what has no stack comes last. After the `count` boxes of
     functions come those of the whole, of unknown functions, and of what has no stack."""
     every, unknown, without = range(count, count + 3)
-    used = sorted({row for values in sums for row in compress(range(len(stacks)), values)})
-    order = reached(used, stacks.parent)
     box_of = [*frame_of, unknown]  # the last is that of the frame -1
-    parent, box = array("q", [NOWHERE]), array("q", [every])
-    if order == range(len(stacks)):
+    box = array("q", [every])
+    first, above = [ROOT], [NOWHERE]
+    leap_rows = leaps(stacks.parent)
+    if _are_all_used(sums, stacks.parent, leap_rows):
         node_of = array("q", [*range(1, len(stacks) + 1), ROOT] if places else ())
-        parent.extend(map(operator.add, stacks.parent, repeat(1)))
-        box.extend(map(box_of.__getitem__, stacks.frame))
+        first.extend(map(operator.add, leap_rows, repeat(1)))
+        above.extend(map(operator.add, map(stacks.parent.__getitem__, leap_rows), repeat(1)))
+        box.fromlist(list(map(box_of.__getitem__, stacks.frame)))  # an array takes a list sooner than an iterator
         columns = [[0, *values[:NOWHERE]] for values in sums]
     else:
+        used = sorted({row for values in sums for row in compress(range(len(stacks)), values)})
+        order = reached(used, stacks.parent)
         node_of = array("q", [ROOT]) * (len(stacks) + 1)  # the last is that of the parent -1
         for node, stack in enumerate(order, 1):
             node_of[stack] = node
-        parent.extend(map(node_of.__getitem__, map(stacks.parent.__getitem__, order)))
+        parent = array("q", [NOWHERE, *map(node_of.__getitem__, map(stacks.parent.__getitem__, order))])
+        first += leaps(parent)
+        above.extend(map(parent.__getitem__, first[1:]))
         box.extend(map(box_of.__getitem__, map(stacks.frame.__getitem__, order)))
         columns = [[0, *map(values.__getitem__, order)] for values in sums]
     unattributed = [values[len(stacks)] for values in sums]
     if any(unattributed):
-        parent.append(ROOT)
+        if len(box) > 1:  # else it stands on the whole, the node before it
+            first.append(len(box))
+            above.append(ROOT)
         box.append(without)
         for column, value in zip(columns, unattributed, strict=True):
             column.append(value)
         if places:
-            node_of[NOWHERE] = len(parent) - 1
-    return Calls(parent, box, columns, node_of if places else None)
+            node_of[NOWHERE] = len(box) - 1
+    return Calls(first, above, box, columns, node_of if places else None)
+
+
+def _are_all_used(sums: Sequence[Sequence[Number]], parent: Sequence[int], leap_rows: Sequence[int]) -> bool:
+    """Whether each stack took something or is below one that did, as far as the ends of paths tell, and none stands on
+    a later one: True is certain."""
+    if not parent or not all(map(operator.lt, map(parent.__getitem__, leap_rows), leap_rows)):
+        return False
+    ends = [*map(operator.sub, leap_rows, repeat(1)), len(parent) - 1]
+    return all(any(amounts) for amounts in zip(*(map(values.__getitem__, ends) for values in sums), strict=True))
 
 
 def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric:

@@ -148,6 +148,12 @@ def test_ten_thousand_calls_deep_is_no_deeper_than_others() -> None:
         assert max(depths) == 10_000
 
 
+def test_a_node_stands_on_the_one_before_it_far_beyond_what_two_bytes_count() -> None:
+    depth = 70_000
+    found = graph(of({("f",) * depth: 1, ("g",): 1}))
+    assert list(found.parent) == [*range(-1, depth), ROOT]
+
+
 def test_what_is_small_is_one_box_in_a_culled_tree() -> None:
     found = culled(graph(of({("a", "x"): 1, ("a", "y", "z"): 2, ("a",): 90, ("b",): 7})), 0.05)
     assert paths(found) == {(): 100, ("a",): 93, ("a", SMALLER): 3, ("b",): 7}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import math
 import random
+import struct
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from perfcore_testing import profiles
 from perfcore_view_flamegraph import environments, kinds, noise, pack, source_lines
@@ -98,6 +99,9 @@ def test_whose_code_a_file_is(file: str, kind: int) -> None:
 
 
 @given(st.binary(max_size=300))
+@example(bytes(4))
+@example(b"\xff" * 4)
+@example(struct.pack(">3I", 85**4, 85**4 - 1, 84))
 def test_bytes_are_text_of_base_85(data: bytes) -> None:
     text = pack.base85(data)
     assert base64.b85decode(text.encode().translate(bytes.maketrans(b".,/", b"&<>"))) == data
