@@ -238,6 +238,8 @@ def _coordinate(measured: MeasuredVersion) -> tuple[int, str, str]:
 
 def _over(scanned: ScannedSeries, axis: Sequence[tuple[int, str, str]]) -> Series:
     coordinates = [_coordinate(measured) for measured in scanned.line.versions]
+    if coordinates == axis:
+        return scanned.series
     values = dict(zip(coordinates, scanned.series.values, strict=True))
     sessions = dict(zip(coordinates, scanned.series.sessions, strict=False))  # empty where none has two versions
     return attrs.evolve(

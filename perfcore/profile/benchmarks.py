@@ -71,21 +71,18 @@ def medians_of_runs(resources: Table) -> Iterator[tuple[str, list[tuple[Column, 
     parameters = [key.name for key in keys[1:]]
     metrics = [(metric, list(metric)) for metric in resources.values()]
     for words, by_run in rows.items():
-        medians = [
-            (metric, {run: _median([cells[row] for row in rows]) for run, rows in by_run.items()})
-            for metric, cells in metrics
-        ]
+        medians = [(metric, {run: _median(cells, rows) for run, rows in by_run.items()}) for metric, cells in metrics]
         yield (
             name(words, parameters),
             [(m, values) for m, values in medians if any(v is not None for v in values.values())],
         )
 
 
-def _median(values: Sequence[Value]) -> float | None:
-    finite = [value for value in values if isinstance(value, int | float) and math.isfinite(value)]
-    if len(finite) < 2:  # mostly one
-        return float(finite[0]) if finite else None
-    return float(median(finite))
+def _median(cells: Sequence[Value], rows: Sequence[int]) -> float | None:
+    if len(rows) == 1 and type(value := cells[rows[0]]) is float and math.isfinite(value):  # as nearly always
+        return value
+    finite = [value for row in rows if isinstance(value := cells[row], int | float) and math.isfinite(value)]
+    return float(median(finite)) if finite else None
 
 
 def _word(word: Value) -> str:

@@ -54,19 +54,23 @@ def _of_suite(suite: Sequence[Series]) -> list[Series]:
         return list(suite)
     residuals = np.array([_residuals(series, counts) for series in suite])
     shared = shared_parts(residuals)
-    ends = np.cumsum(counts)[:-1]
     return [
-        attrs.evolve(
-            series,
-            values=tuple(
-                tuple((np.array(runs) * np.exp(-part)).tolist()) if len(runs) == len(part) else runs
-                for runs, part in zip(series.values, np.split(parts, ends), strict=True)
-            ),
-        )
-        if parts.any()
-        else series
+        attrs.evolve(series, values=_values_without(series, parts, counts)) if parts.any() else series
         for series, parts in zip(suite, shared, strict=True)
     ]
+
+
+def _values_without(series: Series, parts: Floats, counts: Sequence[int]) -> tuple[tuple[float, ...], ...]:
+    """The runs without their parts; those of a version with another number of runs as they are. All at once, as a call
+    of NumPy for each version takes longer."""
+    bounds = list(itertools.accumulate(counts, initial=0))
+    usual = [len(runs) == count for runs, count in zip(series.values, counts, strict=True)]
+    amounts = itertools.chain.from_iterable(
+        runs if is_usual else (0.0,) * count for runs, count, is_usual in zip(series.values, counts, usual, strict=True)
+    )
+    adjusted = (np.fromiter(amounts, dtype=float, count=bounds[-1]) * np.exp(-parts)).tolist()
+    spans = zip(series.values, usual, itertools.pairwise(bounds), strict=True)
+    return tuple(tuple(adjusted[start:end]) if is_usual else runs for runs, is_usual, (start, end) in spans)
 
 
 def shared_parts(residuals: Floats) -> Floats:

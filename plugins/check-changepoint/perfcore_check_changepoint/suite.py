@@ -122,16 +122,17 @@ class _Scaled:
         several = first[self.counts > 1]
         spans = np.abs(np.diff(self.centers[self.counts > 0]))
         if len(several):
-            ends = np.append(first, len(self.runs))
-            parts = [(start, end) for start, end in pairwise(ends.tolist()) if end - start > 1]
-            spans = np.array([float(np.ptp(self.runs[start:end])) for start, end in parts])
+            starts = first[self.counts > 0]  # of a version without runs there is nothing to reduce
+            ranges = np.maximum.reduceat(self.runs, starts) - np.minimum.reduceat(self.runs, starts)
+            spans = ranges[self.counts[self.counts > 0] > 1]
         return bool(len(spans)) and float(np.quantile(spans, _MOSTLY)) > _EXACT
 
     def without(self, machine: Floats) -> list[Point]:
         """The series as it would be on a machine that is always the same."""
         runs = self.runs - np.repeat(machine, self.counts)
         if self.counts.max(initial=0) > 1:
-            return [tuple(version_runs.tolist()) for version_runs in _split(runs, self.counts)]
+            flat, ends = runs.tolist(), self.counts.cumsum().tolist()
+            return [tuple(flat[start:end]) for start, end in pairwise([0, *ends])]
         plain = np.full(len(self.counts), math.nan)
         plain[self.counts > 0] = runs
         return list(plain.tolist())
@@ -168,10 +169,6 @@ def _centers(runs: Floats, counts: Indexes) -> Floats:
 def _typical(amounts: Floats) -> float:
     sizes = np.abs(amounts)
     return median(sizes[sizes > 0]) if sizes.any() else 1.0
-
-
-def _split(runs: Floats, counts: Indexes) -> list[Floats]:
-    return np.split(runs, np.cumsum(counts)[:-1]) if len(counts) else []
 
 
 def _times(change: ChangePoint, factor: float) -> ChangePoint:

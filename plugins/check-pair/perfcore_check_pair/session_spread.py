@@ -45,7 +45,10 @@ _CHANGED, _CHANGE = 0.02, 0.2
 _INDEPENDENT = 2 / 3
 # The variance of a midmean of n normal values is 1.19 times that of their mean.
 _MIDMEAN = 1.19
-_HALVINGS = 50  # of a bracket, after which a bound is exact to 15 digits
+_HALVINGS = 50  # of a bracket, after which a prior is exact to 15 digits
+_STEPS = 60  # of Newton's method at most; from 0 on, some fifteen are taken
+_EXACT = 1e-14  # share of a bound by which its last step moves it
+_SLOPE = 2 / math.sqrt(math.pi)  # of erfc at 0
 # Differences from which on the history says more than the prior: their standard deviation is known to within 40 %.
 FEW = 4
 
@@ -78,19 +81,29 @@ class SessionSpread:
     def half_width(self, sessions: float, noise: float, confidence: float) -> float:
         """Within this of the estimate the truth lies with this confidence; `sessions` is how often the variance of a
         session's offset is in the estimate, `noise` the variance of the runs."""
-        low, high = 0.0, 1.0
-        while self.tail(high, sessions, noise) > 1 - confidence:
-            high *= 2
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.tail(middle, sessions, noise) > 1 - confidence else (low, middle)
-        return high
+        deviations = self._deviations(sessions, noise)
+        # The tail is convex above 0, so that from a size below the root each step of Newton's method ends below it,
+        # and nearer: quadratically, where halving a bracket takes fifty steps for the same digits.
+        size = 0.0
+        for _ in range(_STEPS):
+            density = float(self.weights @ (np.exp(-((size / deviations) ** 2)) / deviations)) * _SLOPE
+            step = (self._tail(size, deviations) - (1 - confidence)) / density if density else 0.0
+            size += step
+            if abs(step) <= _EXACT * size:
+                break
+        return size
 
     def tail(self, size: float, sessions: float, noise: float) -> float:
         """The chance of a difference of this size or more, in either direction, if the code is the same."""
-        deviations = np.sqrt(2 * (sessions * _SIGMAS**2 + noise))
-        chances = [math.erfc(abs(size) / deviation) for deviation in deviations.tolist()]
-        return min(float(self.weights @ np.array(chances)), 1.0)  # weights may sum to a little more
+        return min(self._tail(abs(size), self._deviations(sessions, noise)), 1.0)  # weights may sum to a little more
+
+    def _tail(self, size: float, deviations: Array) -> float:
+        return float(self.weights @ np.array([math.erfc(scaled) for scaled in (size / deviations).tolist()]))
+
+    @staticmethod
+    def _deviations(sessions: float, noise: float) -> Array:
+        deviations: Array = np.sqrt(2 * (sessions * _SIGMAS**2 + noise))
+        return deviations
 
 
 def estimate(differences: Sequence[Difference], session_drift: float) -> SessionSpread:

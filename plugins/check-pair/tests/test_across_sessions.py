@@ -157,3 +157,14 @@ def test_swapping_the_sides_mirrors_the_interval() -> None:
     assert there.low is not None
     assert back.high is not None
     assert back.high == pytest.approx(1 / there.low, rel=0.2)  # another version is the target, and so left out
+
+
+@pytest.mark.parametrize("noise", [1e-26, 1e-12, 1e-4])
+@pytest.mark.parametrize("sessions", [0.0, 1e-20, 2.0])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
+def test_half_of_an_interval_has_its_confidence_however_small_it_is(
+    sessions: float, noise: float, confidence: float
+) -> None:
+    spread = _spread(_series([0.0, 0.01] * 5, np.random.default_rng(9), noise=0.001, sessions=["a", "b"] * 5))
+    half = spread.half_width(sessions, noise, confidence)
+    assert spread.tail(half, sessions, noise) == pytest.approx(1 - confidence, rel=1e-9)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -64,13 +64,15 @@ class Renderer:
             (source("perfcore_view_kit", "base.js"), *chart.scripts(), table.script(), source(_PACKAGE, "site.js"))
         )
         self._environment = _environment()
+        self.drawn: tuple[object, Mapping[str, bytes], str] | None = None
+        """The last chart that several pages of files show: its key, its data, and its figure for a page at the root."""
 
     def render(self, path: PagePath, mode: Mode) -> Page:
         """A page. NotFoundError where there is none of this path."""
         page = PAGES.get(path.kind)
         if page is None or (page.server_only and mode.links == "files"):
             raise NotFoundError("there is no such page")
-        view = View(self.site, path, mode)
+        view = View(self, path, mode)
         if not page.template:
             return _document(page.document(view))
         return self._page(view, page.template, page.build(view))
@@ -111,8 +113,9 @@ class Renderer:
 class View:
     """One page that is made: where it is, and how it links to others."""
 
-    def __init__(self, site: Site, path: PagePath, mode: Mode) -> None:
-        self.site = site
+    def __init__(self, renderer: Renderer, path: PagePath, mode: Mode) -> None:
+        self._renderer = renderer
+        self.site = site = renderer.site
         self.branch = site.branch
         self.path = path
         self.mode = mode
@@ -126,6 +129,20 @@ class View:
         name, content = chart.data_file(data, options)
         self.files[f"{DATA}/{name}"] = content
         return Markup(chart.chart(data, options, link=f"{self.root}{DATA}/{name}"))
+
+    def figure_once(self, key: object, make: Callable[[], ChartData], options: ChartOptions) -> Markup:
+        """The same for a chart that pages of files which are made one after the other share: it is drawn once."""
+        if self.is_served:
+            return self.figure(make(), options)
+        key, drawn = (self.branch, key), self._renderer.drawn
+        if drawn is None or drawn[0] != key:
+            data = make()
+            name, content = chart.data_file(data, options)
+            figure = chart.chart(data, options, link=f"{DATA}/{name}")
+            drawn = self._renderer.drawn = key, {f"{DATA}/{name}": content}, figure
+        self.files |= drawn[1]
+        # Quotes of texts are escaped, so that no text is taken for this attribute.
+        return Markup(drawn[2].replace(f'data-file="{DATA}/', f'data-file="{self.root}{DATA}/'))
 
     @property
     def root(self) -> str:

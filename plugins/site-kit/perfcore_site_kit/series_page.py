@@ -79,6 +79,10 @@ def _index(view: View, parts: tuple[str, ...]) -> int:
 
 def _range_chart(view: View, at: int, index: int) -> Markup:
     """Every version of a range, with its runs."""
+    return view.figure_once((at, index), lambda: _range_data(view, at, index), ChartOptions(id=_RANGE, height=320))
+
+
+def _range_data(view: View, at: int, index: int) -> ChartData:
     branch, row = view.branch, view.branch.series[at]
     points = view.site.points(at, index)
     link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
@@ -88,8 +92,7 @@ def _range_chart(view: View, at: int, index: int) -> Markup:
         row.history(points, within), accepted=branch.accepted, releases=branch.releases, link=link
     )
     ends = [shown(points[at].version.id[:10]) for at in (0, -1)]
-    chart_data = attrs.evolve(chart_data, title=f"Every version from {ends[0]} to {ends[1]}")
-    return view.figure(chart_data, ChartOptions(id=_RANGE, height=320))
+    return attrs.evolve(chart_data, title=f"Every version from {ends[0]} to {ends[1]}")
 
 
 def _whole_chart(view: View, at: int) -> Markup:

@@ -104,7 +104,8 @@ class Site:
         for row in branch.series:
             yield row.path
             if row.points > RANGE:
-                yield from (range_path(row, index) for index in range(ranges(row)))
+                # The newest first, as the page of the series shows the same chart.
+                yield from (range_path(row, index) for index in reversed(range(ranges(row))))
         listed = [
             (address_part, change)
             for address_part, (_, change) in branch.by_change.items()

@@ -96,8 +96,8 @@ def frame(
 
 def span(values: Sequence[float], *, from_zero: bool = False) -> tuple[float, float]:
     """A range around these amounts that is not empty, with an edge; from zero without one at zero."""
-    finite = [clamp(value) for value in values if math.isfinite(value)]
-    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = (clamp(min(finite)), clamp(max(finite))) if finite else (0.0, 1.0)
     if from_zero:
         low, high = min(0.0, low), max(0.0, high)
     edge = (high - low) * _EDGE or abs(high) * 0.05 or 1.0
@@ -293,7 +293,15 @@ def runs_of(values: Sequence[Value]) -> Iterator[range]:
 
 def finite(values: Sequence[Value]) -> list[Value]:
     """The values with None for those that are no numbers to draw."""
-    return [None if value is None or not math.isfinite(value) else clamp(float(value)) for value in values]
+    # Nearly all lie within the range, and a comparison takes a fifth of the time of the calls that others need.
+    return [
+        float(value)
+        if value is not None and -_LARGEST <= value <= _LARGEST
+        else None
+        if value is None or not math.isfinite(value)
+        else clamp(float(value))
+        for value in values
+    ]
 
 
 def sparkline(
