@@ -1,7 +1,7 @@
 """Time, memory and space of a fleet: `python cost.py FOLDER` ingests the traces below FOLDER into a new repository.
 
-FOLDER has a folder of traces for each host. Times are CPU seconds, each beside the time that the same run needs to
-unpack and hash the traces, which any reader has to do.
+FOLDER has a folder of traces for each host; other files in it are passed over. Times are CPU seconds, each beside the
+time that the same run needs to unpack and hash the traces, which any reader has to do.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from perfcore_command_fleet import library
-from perfcore_command_fleet.files import candidates
+from perfcore_command_fleet.files import Candidate, candidates
 from perfcore_fleet_kit.counting import count
 from perfcore_fleet_kit.query import Query
-from perfcore_source_statprofiler.packets import Packets
+from perfcore_source_statprofiler.packets import MAGIC, Packets
 
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository
@@ -36,17 +36,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--label", default="action=cart")
     arguments = parser.parse_args()
-    peer, size = timed(lambda: _unpacked(arguments.folder))
+    traces = [file for file in candidates([arguments.folder]) if _is_trace(file.path)]
+    peer, size = timed(lambda: _unpacked(traces))
     print(f"load {os.getloadavg()[0]:.1f}; unpacking and hashing {size / 1e6:.0f} MB: {peer:.2f} s")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
-        _in_child(lambda: _ingest(path, arguments.folder, peer))
+        _in_child(lambda: _ingest(path, traces, peer))
         stored = sum(file.stat().st_size for file in (path / ".perf").rglob("*") if file.is_file())
         print(f"stored {stored / 1e6:.2f} MB")
-        queries = (("everything", Query()), (arguments.label, Query(library.parse_where(arguments.label))))
-        for titles in (("one tree of",), ("counts of",), ("counts of",)):
+        queries = ((arguments.label, Query(library.parse_where(arguments.label))), ("everything", Query()))
+        for ask in (_counts, _tree):
             for name, query in queries:
-                _in_child(functools.partial(_ask, path, query, name, peer, titles))
+                _in_child(functools.partial(_ask, path, query, name, peer, ask))
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
@@ -55,9 +56,14 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - start, result
 
 
-def _unpacked(folder: Path) -> int:
+def _is_trace(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def _unpacked(traces: Sequence[Candidate]) -> int:
     size = 0
-    for file in candidates([folder]):
+    for file in traces:
         with file.path.open("rb") as stream:
             packets = Packets(stream, hashlib.sha1(usedforsecurity=False))
             packets.head()
@@ -75,31 +81,30 @@ def _in_child(work: Callable[[], None]) -> None:
     os.waitpid(pid, 0)
 
 
-def _ingest(path: Path, folder: Path, peer: float) -> None:
+def _ingest(path: Path, traces: Sequence[Candidate], peer: float) -> None:
     git = ["git", "-C", str(path), "-c", "user.name=A", "-c", "user.email=a@example.org"]
     for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "Release"], ["tag", "R1"]):
         subprocess.run([*git, *words], check=True)
     repository = Repository.init(path, plugins=Plugins())
-    seconds, result = timed(lambda: library.ingest(repository, [folder], release="R1"))
+    seconds, result = timed(lambda: library.ingester(repository, release="R1").ingest(traces))
     segments = sum(result.outcomes.values())
     _print(f"ingest {segments} segments, {result.samples:,} samples", seconds, peer)
 
 
-def _ask(path: Path, query: Query, name: str, peer: float, titles: Sequence[str]) -> None:
-    """As one tree that is counted then, and by `library.counts`, whose first run fills the cache."""
+def _ask(path: Path, query: Query, name: str, peer: float, ask: Callable[[Repository, Query], int]) -> None:
     repository = Repository.open(path, plugins=Plugins())
+    seconds, total = timed(lambda: ask(repository, query))
+    _print(f"{ask.__name__.strip('_')} of {name}, {total:,} samples", seconds, peer)
 
-    def ask_tree() -> int:
-        _, _, merged = library.merged(repository, "R1", query)
-        return count(merged.union.tree, merged.union.samples).total
 
-    def ask_counts() -> int:
-        return library.counts(repository, "R1", query)[2].counts.total
+def _counts(repository: Repository, query: Query) -> int:
+    return library.counts(repository, "R1", query)[2].counts.total
 
-    for title, ask in (("one tree of", ask_tree), ("counts of", ask_counts)):
-        if title in titles:
-            seconds, total = timed(ask)
-            _print(f"{title} {name}, {total:,} samples", seconds, peer)
+
+def _tree(repository: Repository, query: Query) -> int:
+    """One tree that is counted then."""
+    _, _, merged = library.merged(repository, "R1", query)
+    return count(merged.union.tree, merged.union.samples).total
 
 
 def _print(text: str, seconds: float, peer: float) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 from perfcore_fleet_kit.commit import Committed, Committer
 from perfcore_fleet_kit.state import FleetIndex
+from perfcore_fleet_kit.texts import TextIndex
 
 from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.hookspecs import Segment
@@ -60,6 +61,10 @@ class Ingester:
     _committers: dict[tuple[str, str], Committer] = attrs.field(factory=dict)
     _indexes: dict[str, FleetIndex] = attrs.field(factory=dict)
     _versions: dict[str, str] = attrs.field(factory=dict)
+    _texts: TextIndex = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._texts = TextIndex(text_cache(self.repository))
 
     def ingest(self, files: Sequence[Candidate]) -> Ingested:
         """Ingest files. Those that hold no segment are problems, and the others go on."""
@@ -69,6 +74,7 @@ class Ingester:
             self.listener.progress(done, len(files), "ingesting")
             for batch in _batches(self.sources.driver(source).read(paths, ""), result):
                 self._commit(source, batch, hosts, result)
+        self._texts.save()
         return result
 
     def forget(self) -> None:
@@ -125,9 +131,21 @@ class Ingester:
         key = (version, source)
         if key not in self._committers:
             self._committers[key] = Committer(
-                self.repository.store, version, self._indexes[version], self.shard, source, self.labels
+                self.repository.store,
+                version,
+                self._indexes[version],
+                self.shard,
+                source,
+                self.labels,
+                self._texts,
             )
         return self._committers[key]
+
+
+def text_cache(repository: Repository) -> Path | None:
+    """The file of the `TextIndex`; None where it would be outside of the repository."""
+    folder = repository.perf / "cache"
+    return None if folder.is_symlink() else folder / "fleet-texts"
 
 
 def _batches(read: Iterable[Segment | tuple[Path, FormatError]], result: Ingested) -> Iterator[list[Segment]]:

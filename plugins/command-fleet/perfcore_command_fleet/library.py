@@ -20,7 +20,7 @@ from perfcore.model.listener import Listener, SilentListener
 from perfcore.repository.repository import Repository
 from perfcore_command_fleet import keeping
 from perfcore_command_fleet.files import Sources, candidates
-from perfcore_command_fleet.ingest import Ingested, Ingester
+from perfcore_command_fleet.ingest import Ingested, Ingester, text_cache
 from perfcore_command_fleet.named import NamedRecords
 from perfcore_command_fleet.status import FleetStatus, status_of
 
@@ -113,7 +113,7 @@ def merged(
 ) -> tuple[FleetState, list[Selected], Merged]:
     """The sum of the samples of a query, as one tree. NotFoundError where there are none."""
     read, selected = _selected(repository, revision, query, listener)
-    return read, selected, merge(repository.store, read, selected)
+    return read, selected, merge(repository.store, read, selected, text_cache(repository))
 
 
 def counts(
@@ -122,7 +122,7 @@ def counts(
     """The counts of the samples of a query: quicker than those of its tree, and in less memory. NotFoundError where
     there are none."""
     read, selected = _selected(repository, revision, query, listener)
-    return read, selected, counted(repository.store, read, selected)
+    return read, selected, counted(repository.store, read, selected, text_cache(repository))
 
 
 def _selected(

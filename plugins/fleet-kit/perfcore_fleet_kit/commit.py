@@ -21,6 +21,7 @@ from perfcore_fleet_kit import receipts
 from perfcore_fleet_kit.keys import receipt_name, version_prefix
 from perfcore_fleet_kit.receipts import Brief, Receipt
 from perfcore_fleet_kit.state import FleetIndex
+from perfcore_fleet_kit.texts import TextIndex
 
 _TRIES = 100  # writers that were faster at the same segment, or collections of garbage
 Outcome = Literal["new", "known", "replaced", "expired", "conflict"]
@@ -45,11 +46,14 @@ class Committer:
     shard: str
     source: str
     labels: Mapping[str, str] = {}
+    texts: TextIndex = attrs.field(factory=TextIndex)
+    _codes: dict[str, str] = attrs.field(factory=dict)
     _objects: dict[str, bytes] = attrs.field(factory=dict)
     _tables: dict[int, tuple[Table, list[str]]] = attrs.field(factory=dict)
 
     def commit(self, segments: Sequence[Segment], labels: Sequence[Mapping[str, str]]) -> list[Committed]:
         """Store segments, each with labels of its own besides those of its source, in their order."""
+        self._codes.clear()
         self._objects.clear()
         self._tables.clear()
         committed: list[Committed | None] = []
@@ -87,7 +91,7 @@ class Committer:
 
     def _prepare(self, segment: Segment, own: Mapping[str, str]) -> Receipt:
         """The receipt; the objects that it names wait to be put."""
-        codes = {number: self._add(_code(text)) for number, text in segment.codes.items()}
+        codes = {number: self._add_code(text) for number, text in segment.codes.items()}
         profile, table_ids = self._add_profile(segment)
         rows = segment.profile.tables["resources"]
         samples = [0] * len(segment.parts)
@@ -131,6 +135,12 @@ class Committer:
         id, data = objects.encode(item)
         self._objects[id] = data
         return id
+
+    def _add_code(self, text: str) -> str:
+        if text not in self._codes:
+            self._codes[text] = self._add(_code(text))
+            self.texts.add(self._codes[text], text)
+        return self._codes[text]
 
     def _add_profile(self, segment: Segment) -> tuple[str, list[str]]:
         """(id of the profile, ids of its tables)"""

@@ -6,11 +6,12 @@ import contextlib
 import hashlib
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.errors import FormatError, NotFoundError, PerfError
+from perfcore.errors import FormatError, PerfError
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile import bitmap, codec
 from perfcore.profile.codec import LazyTables
@@ -18,12 +19,12 @@ from perfcore.profile.stacks import NAMES
 from perfcore.profile.table import Table
 from perfcore.store.store import Store, key_id, object_key, opened
 from perfcore_fleet_kit.counting import Counts, Placed, placed_by
-from perfcore_fleet_kit.dynamic_code import LineRange, line_ranges, named_file
 from perfcore_fleet_kit.glue import Labels, combined, glue
 from perfcore_fleet_kit.keys import receipt_name
 from perfcore_fleet_kit.receipts import Receipt
 from perfcore_fleet_kit.stack_tree import ROOT
 from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.texts import CodeFiles, TextIndex
 from perfcore_fleet_kit.union import TreeColumns, Union
 
 if TYPE_CHECKING:
@@ -96,10 +97,11 @@ class Merged:
     problems: list[str] = attrs.field(factory=list)
 
 
-def merge(store: Store, state: FleetState, selected: Collection[Selected]) -> Merged:
-    """Add up what was selected. Segments whose profiles share their stacks are added together."""
-    names = _names(store, state)
-    merged = Merged(Union(state.code_names(names)), placed_by(names.ranges))
+def merge(store: Store, state: FleetState, selected: Collection[Selected], texts: Path | None = None) -> Merged:
+    """Add up what was selected. Segments whose profiles share their stacks are added together. `texts` is the file of
+    a `TextIndex`."""
+    code_files = _code_files(store, state, texts)
+    merged = Merged(Union(state.code_names(code_files.names)), placed_by(code_files.ranges))
     for tree, members in read_samples(store, selected, merged.problems):
         try:
             merged.union.add(tree, [(by_node, segment.receipt.period) for segment, by_node in members])
@@ -119,13 +121,13 @@ class Counted:
     problems: list[str] = attrs.field(factory=list)
 
 
-def counted(store: Store, state: FleetState, selected: Collection[Selected]) -> Counted:
-    """The counts of what was selected, as of its merged tree, without making one."""
+def counted(store: Store, state: FleetState, selected: Collection[Selected], texts: Path | None = None) -> Counted:
+    """The counts of what was selected, as of its merged tree, without making one. `texts` as for `merge`."""
     from perfcore_fleet_kit.tally import Tally
 
     problems: list[str] = []
-    names = _names(store, state)
-    tally = Tally(state.code_names(names), placed_by(names.ranges))
+    code_files = _code_files(store, state, texts)
+    tally = Tally(state.code_names(code_files.names), placed_by(code_files.ranges))
     segments = 0
     groups = _groups(store, selected, problems)
     for key in list(groups):
@@ -193,9 +195,12 @@ def _tree(tables: LazyTables) -> TreeColumns:
     return TreeColumns.of({name: tables.stored(name) for name in NAMES})
 
 
-def _names(store: Store, state: FleetState) -> _LazyNames:
-    codes = {id for receipts in state.streams().values() for receipt in receipts for id in receipt.codes.values()}
-    return _LazyNames(store, codes)
+def _code_files(store: Store, state: FleetState, texts: Path | None) -> CodeFiles:
+    ids = {id for receipts in state.streams().values() for receipt in receipts for id in receipt.codes.values()}
+    index = TextIndex(texts)
+    code_files = index.files(store, ids)
+    index.save()
+    return code_files
 
 
 def _contents(store: Store, ids: Collection[str]) -> dict[str, bytes]:
@@ -215,12 +220,12 @@ def _rows(members: Sequence[tuple[Selected, LazyTables]]) -> tuple[Numbers, Numb
     stacks, samples, time = [], [], 0
     for segment, tables in members:
         rows = tables.stored("resources")
-        stack = np.array(rows["stack"].data, np.int64)
+        stack = np.array(np.frombuffer(rows["stack"].data, np.int64))
         if rows["stack"].valid is not None:
             stack[np.frombuffer(bitmap.flags(rows["stack"].valid, rows.rows), np.uint8) == 0] = ROOT
-        amounts = np.array(rows["samples"].data, np.int64)
+        amounts = np.frombuffer(rows["samples"].data, np.int64)
         if len(segment.parts) < len(segment.receipt.parts):
-            is_chosen = np.isin(np.array(rows["part"].data, np.int64), list(segment.parts))
+            is_chosen = np.isin(np.frombuffer(rows["part"].data, np.int64), list(segment.parts))
             stack, amounts = stack[is_chosen], amounts[is_chosen]
         stacks.append(stack)
         samples.append(amounts)
@@ -242,34 +247,6 @@ def _by_node(rows: Table, parts: Mapping[int, Labels]) -> dict[int, int]:
     for node, amount in pairs:
         counts[node] = get(node, 0) + amount
     return counts
-
-
-class _LazyNames(Mapping[str, str]):
-    """The files of texts of dynamic code by the ids of their objects, which are read when they are asked for."""
-
-    def __init__(self, store: Store, ids: Collection[str]) -> None:
-        self._store = store
-        self._ids = ids
-        self._names: dict[str, str] = {}
-        self.ranges: dict[str, list[LineRange]] = {}
-        """The logical files of texts that have some, by their files, as far as these were asked for."""
-
-    def __getitem__(self, id: str) -> str:
-        if id not in self._names:
-            try:
-                text = self._store.get(id, "code").content.decode("utf-8", "surrogatepass")
-            except (NotFoundError, FormatError) as error:
-                raise KeyError(id) from error
-            name = self._names[id] = named_file(text)
-            if ranges := line_ranges(text):
-                self.ranges[name] = ranges
-        return self._names[id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
 
 
 def profile_of(

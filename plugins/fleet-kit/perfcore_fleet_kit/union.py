@@ -55,12 +55,12 @@ def _stack_columns(stacks: Table) -> tuple[Numbers, Numbers]:
     """Parents and frames. FormatError where a stack stands before its parent."""
     import numpy as np
 
-    parents = np.array(stacks["parent"].data, np.int64)
+    parents = np.array(np.frombuffer(stacks["parent"].data, np.int64))
     if (valid := stacks["parent"].valid) is not None:
         parents[np.frombuffer(bitmap.flags(valid, stacks.rows), np.uint8) == 0] = ROOT
     if ((parents < ROOT) | (parents >= np.arange(len(parents)))).any():
         raise FormatError("a stack stands before its caller")
-    return parents, np.array(stacks["frame"].data, np.int64)
+    return parents, np.frombuffer(stacks["frame"].data, np.int64)
 
 
 class Union:

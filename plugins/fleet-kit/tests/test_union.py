@@ -12,10 +12,11 @@ from perfcore_command_remote.transfer import Transferred, transfer
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
 from perfcore_fleet_kit import retention
-from perfcore_fleet_kit.dynamic_code import LineRange, logical_line, named_file
+from perfcore_fleet_kit.dynamic_code import LineRange, line_ranges, logical_line, named_file
 from perfcore_fleet_kit.keys import escaped, receipt_name, version_prefix
 from perfcore_fleet_kit.state import FleetState
 from perfcore_fleet_kit.testing import HOUR, VERSION, commit, counts, functions, segment
+from perfcore_fleet_kit.texts import TextIndex
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError, StorageError
@@ -143,6 +144,29 @@ def test_lines_of_dynamic_code_are_those_that_its_text_says(store: Store) -> Non
     ids = [f"{named_file(text)}:gen:1" for text in texts.values()]
     assert [of_all.functions[id].inclusive for id in ids] == [6, 7]
     assert of_all.call_sites["page.tt", 200, ids[0], ids[1]] == [4, 4]
+
+
+def test_lines_of_code_whose_text_came_with_its_samples(store: Store) -> None:
+    text = '1\n#line 200 "page.tt"\n1\n2'
+    commit(store, segment("s", 1, {f"main;{named_file(text)}:gen": 2}, codes={1: text}))
+    assert counts(store).lines == {("app.py", 3): [2, 0], ("page.tt", 200): [2, 2]}
+
+
+def test_an_index_of_texts_is_used_and_may_be_damaged(store: Store, tmp_path: Path) -> None:
+    text = '1\n#line 200 "page.tt"\n1\n2'
+    commit(store, segment("s", 1, {"main": 1}, codes={1: text}))
+    ids = list(read(store).receipts["s.1"].codes.values())
+    path = tmp_path / "texts"
+    index = TextIndex(path)
+    expected = index.files(store, ids)
+    assert expected == ({ids[0]: named_file(text)}, {named_file(text): line_ranges(text)})
+    index.save()
+    assert TextIndex(path).files(Store(MemoryStorage()), ids) == expected
+    whole = path.read_bytes()
+    for data in (b"", whole[:-1], whole[:30] + b"x" + whole[31:]):
+        path.write_bytes(data)
+        assert TextIndex(path).files(Store(MemoryStorage()), ids) == ({}, {})
+        assert TextIndex(path).files(store, ids) == expected
 
 
 @pytest.mark.parametrize(("line", "place"), [(2, ("f", 2)), (3, ("a", 5)), (4, ("a", 6)), (5, ("f", 5)), (6, ("a", 1))])
