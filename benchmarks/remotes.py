@@ -226,7 +226,7 @@ def remote(folder: Path, over: str, counted: Counted) -> Iterator[Callable[[], S
         with passing(upstream, counted) as through:
             os.environ["AWS_ENDPOINT_URL"] = through
             url = place(folder, over)
-            yield lambda: opened("object", {"url": url}, folder / "copy")
+            yield lambda: opened("object", {"url": url, "recall": 86_400.0}, folder / "copy")
             os.environ["AWS_ENDPOINT_URL"] = upstream
 
 

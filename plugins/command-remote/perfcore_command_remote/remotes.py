@@ -25,6 +25,7 @@ _PACKAGES = {GIT: "perfcore-storage-git", OBJECT: "perfcore-storage-object"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # A scheme, or host:path as scp writes it.
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[^/:]+@?[^/:]*:(?!//)", re.IGNORECASE)
+DAY = 86_400.0  # seconds
 _HOLD = 3600.0  # seconds: longer than a transfer
 
 
@@ -84,8 +85,9 @@ def of_vcs(repository: Repository) -> Mapping[str, str]:
     return {name: url for name, url in found.items() if _NAME.fullmatch(name)}
 
 
-def opened(repository: Repository, remote: Remote) -> Store:
-    """The store at a remote. StorageError for a folder that is the repository's own."""
+def opened(repository: Repository, remote: Remote, *, recall: float = 0.0) -> Store:
+    """The store at a remote. Of an object store a list of all keys that is younger than `recall` seconds is completed
+    from its journal; without it all keys are listed. StorageError for a folder that is the repository's own."""
     if remote.storage == LOCAL:
         path = Path(remote.url)
         place = path / DIRECTORY if (path / DIRECTORY / "objects").is_dir() else path
@@ -101,6 +103,8 @@ def opened(repository: Repository, remote: Remote) -> Store:
         options["hold"] = _HOLD
         if (config := _git_config(repository)) is not None:
             options["config"] = str(config)
+    if remote.storage == OBJECT:
+        options["recall"] = recall
     place = repository.perf / "cache" / "remotes" / f"{_digest(remote.url)}.{remote.storage}"
     try:
         _, driver = repository.plugins.make(STORAGE, remote.storage, options, place=place)

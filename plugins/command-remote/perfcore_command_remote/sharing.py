@@ -15,10 +15,11 @@ from perfcore_command_remote.remotes import Remote
 from perfcore_command_remote.rules import Rules
 from perfcore_command_remote.set_back import Pushed
 from perfcore_command_remote.tag_rules import tell_doubled
-from perfcore_command_remote.transfer import Transferred, transfer
+from perfcore_command_remote.transfer import Transferred, forget_listings, transfer
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
+    from perfcore.store.store import Store
 
 
 def push(
@@ -26,11 +27,14 @@ def push(
     remote: str | None = None,
     *,
     versions: Container[str] | None = None,
+    full: bool = False,
     dry_run: bool = False,
     listener: Listener | None = None,
 ) -> Transferred:
-    """Bring to a remote what it lacks, redacted by the rules of the configuration."""
-    return _push(repository, remote, _redaction(repository, dry_run), versions, dry_run, listener or SilentListener())
+    """Bring to a remote what it lacks, redacted by the rules of the configuration. In `full`, whatever is remembered of
+    earlier transfers."""
+    translation = _redaction(repository, dry_run)
+    return _push(repository, remote, translation, versions, full, dry_run, listener or SilentListener())
 
 
 def first_look(
@@ -46,7 +50,7 @@ def first_look(
     if is_told(repository.store.read_model, _agreement(repository, remote, rules)):
         return None
     translation = _redaction(repository, True)
-    done = _push(repository, remote, translation, versions, True, listener)
+    done = _push(repository, remote, translation, versions, False, True, listener)
     return leaving(
         repository.store, [translation.original(entry.profile) for _, entry in done.profiles], rules, listener
     )
@@ -62,19 +66,20 @@ def pull(
     remote: str | None = None,
     *,
     versions: Container[str] | None = None,
+    full: bool = False,
     dry_run: bool = False,
     listener: Listener | None = None,
 ) -> Transferred:
     """Bring from a remote what is not here. What comes is data: nothing of it runs."""
     place, listener = remotes.named(repository, remote), listener or SilentListener()
-    there = remotes.opened(repository, place)
+    there = _opened(repository, place, full)
     # What rules made of profiles is not compared with them.
     is_redacted = bool(Rules.of(repository.config))
     pushed = None if is_redacted else Pushed(_memory(repository, place, "push"), retention.read(there))
     done = transfer(
         there,
         repository.store,
-        _memory(repository, place, "pull"),
+        _memory(repository, place, "pull", full),
         listener,
         versions=versions,
         translation=Restoring(_links(repository)),
@@ -91,12 +96,13 @@ def _push(
     remote: str | None,
     translation: Translation,
     versions: Container[str] | None,
+    full: bool,
     dry_run: bool,
     listener: Listener,
 ) -> Transferred:
     place = remotes.named(repository, remote)
-    memory = _memory(repository, place, f"push{Rules.of(repository.config).digest}")
-    there = remotes.opened(repository, place)
+    memory = _memory(repository, place, f"push{Rules.of(repository.config).digest}", full)
+    there = _opened(repository, place, full)
     if (cutoff := retention.read(there)).before:
         listener.note(f"{place.name} keeps no profiles made before {cutoff.date}, unless they have a tag")
     return transfer(
@@ -116,8 +122,16 @@ def _redaction(repository: Repository, dry_run: bool) -> Translation:
     return Redacting(repository.store, rules, _links(repository), dry_run) if rules else AsItIs()
 
 
-def _memory(repository: Repository, remote: Remote, direction: str) -> Memory:
-    return Memory.read(repository.store.read_model, remotes.transfers_name(remote, direction))
+def _opened(repository: Repository, remote: Remote, full: bool) -> Store:
+    there = remotes.opened(repository, remote, recall=remotes.DAY)
+    if full:
+        forget_listings(there)
+    return there
+
+
+def _memory(repository: Repository, remote: Remote, direction: str, full: bool = False) -> Memory:
+    model, group = repository.store.read_model, remotes.transfers_name(remote, direction)
+    return Memory(model, group) if full else Memory.read(model, group)
 
 
 def _agreement(repository: Repository, remote: str | None, rules: Rules) -> str:

@@ -29,7 +29,7 @@ from perfcore_command_remote.redaction import AsItIs, Redacting, Translation
 from perfcore_command_remote.retention import EVERYTHING, Cutoff
 from perfcore_command_remote.set_back import Pushed
 from perfcore_command_remote.tag_rules import refused_tags
-from perfcore_command_remote.writer import Writer
+from perfcore_command_remote.writer import Writer, announced
 
 _TRIES = 20  # while others write to the same place, each of whom succeeded in between
 SCHEMA = 1
@@ -97,6 +97,10 @@ class _Plan:
             ids |= dict.fromkeys(record.ids)
         return ids
 
+    def keys(self) -> set[str]:
+        """All keys that may be written."""
+        return {*map(object_key, self.needed()), *self.indexes, *self.notes, *self.records}
+
 
 def transfer(
     source: Store,
@@ -115,10 +119,21 @@ def transfer(
     what is damaged on either side and left out."""
     for _ in range(_TRIES):
         try:
-            return _once(source, target, memory, listener, versions, translation or AsItIs(), cutoff, pushed, dry_run)
-        except ConflictError:
-            continue  # somebody else was faster: what they wrote is read, and joined with ours
+            done = _once(source, target, memory, listener, versions, translation or AsItIs(), cutoff, pushed, dry_run)
+        except ConflictError:  # somebody else was faster: what they wrote is read, and joined with ours
+            forget_listings(source, target)
+            continue
+        if done.problems:  # the next one looks at everything
+            forget_listings(source, target)
+        return done
     raise ConflictError(f"others keep writing to the same place: {_TRIES} tries failed", hint="try again")
+
+
+def forget_listings(*stores: Store) -> None:
+    """Let those storages list all their keys that remember them."""
+    for store in stores:
+        if hasattr(store.storage, "forget_listing"):
+            store.storage.forget_listing()
 
 
 def _once(
@@ -145,14 +160,15 @@ def _once(
     if not dry_run:
         translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id)]
-    writer = Writer(target)
     if dry_run:
         lost, size = set[str](), _sizes(ours, map(translation.original, missing))
+        profiles, tagged, removed = _without(plan, lost)
     else:
-        lost, size = _copied(ours, missing, writer, plan.problems, listener)
-    profiles, tagged, removed = _without(plan, lost)
-    if not dry_run:
-        _join(plan, theirs, writer)
+        writer = Writer(target)
+        with announced(target, plan.keys()):
+            lost, size = _copied(ours, missing, writer, plan.problems, listener)
+            profiles, tagged, removed = _without(plan, lost)
+            _join(plan, theirs, writer)
         if versions is None and not plan.problems:
             memory.remember(ours, Holdings.of(target), plan.joinable)
     return Transferred(

@@ -25,6 +25,9 @@ Revisions = Annotated[
     list[str] | None,
     typer.Argument(metavar="[REV]...", help="Only these versions, or those of A..B.", show_default=False),
 ]
+Full = Annotated[
+    bool, typer.Option("--full", help="Compare everything, instead of what changed since the last transfer.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print what would be brought.")]
 _LISTED = 10  # profiles: a terminal of 24 lines keeps the conclusion in sight
 _NAMED = 2  # texts of a kind, so that a row is a line
@@ -54,6 +57,7 @@ def push(
     last: Last = None,
     since: Since = None,
     until: Until = None,
+    full: Full = False,
     dry_run: DryRun = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing before the first push.")] = False,
     as_json: AsJson = False,
@@ -74,7 +78,7 @@ def push(
             if on_terminal and not yes and not console.confirm("push this?"):
                 raise PerfError("nothing was pushed", hint="--yes pushes without a question")
             sharing.agree(console.repository, remote)
-    _transfer(ctx.obj, sharing.push, "pushed", "to", remote, (revisions, last, since, until), dry_run, as_json)
+    _transfer(ctx.obj, sharing.push, "pushed", "to", remote, (revisions, last, since, until), full, dry_run, as_json)
 
 
 def pull(
@@ -84,6 +88,7 @@ def pull(
     last: Last = None,
     since: Since = None,
     until: Until = None,
+    full: Full = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -91,7 +96,7 @@ def pull(
 
     Histories are joined: nothing that is here is lost. What comes is data, and nothing of it runs.
     """
-    _transfer(ctx.obj, sharing.pull, "pulled", "from", remote, (revisions, last, since, until), dry_run, as_json)
+    _transfer(ctx.obj, sharing.pull, "pulled", "from", remote, (revisions, last, since, until), full, dry_run, as_json)
 
 
 def _transfer(
@@ -101,13 +106,14 @@ def _transfer(
     preposition: str,
     name: str | None,
     choice: tuple[list[str] | None, int | None, str | None, str | None],
+    full: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
     repository = console.repository
     remote = remotes.named(repository, name)
     versions = versions_of(repository, *choice)
-    result = act(repository, name, versions=versions, dry_run=dry_run, listener=console)
+    result = act(repository, name, versions=versions, full=full, dry_run=dry_run, listener=console)
     console.clear_progress()
     if as_json:
         console.json(result.as_json())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from perfcore.store.index import Index
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, opened
 from perfcore_command_remote import remotes, retention
 from perfcore_command_remote.retention import Cutoff
+from perfcore_command_remote.writer import announced
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
@@ -64,11 +66,12 @@ def collect(
     store = remotes.opened(repository, place)
     listener = listener or SilentListener()
     expired: list[tuple[str, Entry]] = []
-    if expire is not None:
-        cutoff = Cutoff(time.time_ns() - int(expire * 1e9))
-        expired = _expire(store, cutoff if dry_run else retention.extend(store, cutoff), listener, dry_run)
-    listener.progress(0, 0, "looking for garbage")
-    swept = sweep(store, time.time_ns() - int(grace * 1e9), dry_run=dry_run)
+    with contextlib.nullcontext() if dry_run else announced(store, None):
+        if expire is not None:
+            cutoff = Cutoff(time.time_ns() - int(expire * 1e9))
+            expired = _expire(store, cutoff if dry_run else retention.extend(store, cutoff), listener, dry_run)
+        listener.progress(0, 0, "looking for garbage")
+        swept = sweep(store, time.time_ns() - int(grace * 1e9), dry_run=dry_run)
     if not dry_run and getattr(store.storage, "keeps_history", False):
         listener.note(
             f"the server of {place.name} allows no new history of its ref: what was removed stays in the old one"

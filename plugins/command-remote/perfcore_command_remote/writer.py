@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 
 import attrs
@@ -15,6 +16,14 @@ from perfcore.store.store import Store, key_id, object_key
 _KEYS = 5_000  # written together: so many that the time of a connection no longer matters
 _BYTES = 32 << 20  # the same for their bytes, which are held in memory
 _TRIES = 1_000  # writers that were faster, before a livelock is reported
+
+
+def announced(store: Store, keys: Iterable[str] | None) -> contextlib.AbstractContextManager[None]:
+    """Tells the storage which keys are written within, None for any, where it keeps a journal of that."""
+    if not hasattr(store.storage, "announced"):
+        return contextlib.nullcontext()
+    announcement: contextlib.AbstractContextManager[None] = store.storage.announced(keys)
+    return announcement
 
 
 @attrs.define

@@ -11,29 +11,27 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import os
 import random
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from perfcore import files
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
 from perfcore.hookspecs import Listed, Stored
 from perfcore.store.keys import check_key, check_prefix, is_key, shown
 from perfcore_storage_object.bucket import Answer, Bucket
+from perfcore_storage_object.journal import Journal
+from perfcore_storage_object.listing import Listing
+from perfcore_storage_object.parallel import in_parallel
 from perfcore_storage_object.settings import ObjectStorageSettings
 
 _HEAD, _MARK = 16, 15  # bytes
 _LONGEST = 900  # characters of a key; S3 allows 1,024 with the folder
-_AT_ONCE = 8  # requests; with more, their contents would take too much memory
 _TRIES = 1_000  # writers that were faster, before a livelock is reported
 _WAIT = 0.2  # seconds at most before the next try, so that writers do not stay in step
-_A = TypeVar("_A")
-_B = TypeVar("_B")
 
 
 class ObjectStorage:
@@ -46,7 +44,12 @@ class ObjectStorage:
         self.place = Path(place)
         self.settings = settings or ObjectStorageSettings()
         self._bucket = Bucket(self.settings.url)
+        self._journal = Journal(self._bucket)
+        self._listing = Listing(self._bucket, self._journal, self.place / "listing", self.settings.recall)
         self._is_proven = False
+        self._announced: frozenset[str] | None = frozenset()  # None is any key
+        self._announces_any = False
+        self._announcing = threading.Lock()
 
     def read(self, key: str) -> Stored:
         _check(key)
@@ -66,7 +69,7 @@ class ObjectStorage:
                 return key, self.read(key).data
             return None
 
-        return (found for found in _at_once(read, keys) if found is not None)
+        return (found for found in in_parallel(read, keys) if found is not None)
 
     def missing(self, keys: Iterable[str]) -> Iterator[str]:
         """Several requests at a time."""
@@ -75,14 +78,15 @@ class ObjectStorage:
             _check(key)
             return key, _is_there(self._bucket.head(key))
 
-        return (key for key, is_there in _at_once(look, keys) if not is_there)
+        return (key for key, is_there in in_parallel(look, keys) if not is_there)
 
     def list(self, prefix: str) -> Iterator[Listed]:
         """Sorted here, because not every server does it."""
         check_prefix(prefix)
+        listed = self._listing.rows() if self.settings.recall else self._bucket.list(prefix.rpartition("/")[0])
         rows = [
             Listed(name, answer.size - _HEAD, answer.modified, answer.tag)
-            for name, answer in self._bucket.list(prefix.rpartition("/")[0])
+            for name, answer in listed
             if name.startswith(prefix) and answer.size >= _HEAD and is_key(name)
         ]
         return iter(sorted(rows))
@@ -90,7 +94,7 @@ class ObjectStorage:
     def create(self, key: str, data: bytes) -> str:
         """The server decides who is first."""
         _check(key)
-        self._prove()
+        self._prepare(key)
         body = _body(data)
         for _ in _tries(key):
             if tag := self._bucket.create(key, body):
@@ -123,7 +127,7 @@ class ObjectStorage:
                     seen.add(key)
                     yield key, data
 
-        there = [key for key in _at_once(create, once()) if key is not None]
+        there = [key for key in in_parallel(create, once()) if key is not None]
         return [*there, *twice]
 
     def replace(self, key: str, data: bytes, tag: str | None) -> str:
@@ -134,7 +138,7 @@ class ObjectStorage:
             except KeyExistsError as error:
                 raise _changed(key) from error
         _check(key)
-        self._prove()
+        self._prepare(key)
         if new := self._bucket.update(key, _body(data), tag):
             return new
         raise _changed(key)
@@ -142,7 +146,7 @@ class ObjectStorage:
     def delete(self, key: str, tag: str) -> None:
         """A mark stays in its place."""
         _check(key)
-        self._prove()
+        self._prepare(key)
         if _there(key, self._bucket.head(key)).tag != tag:
             raise _changed(key)
         if not self._bucket.update(key, os.urandom(_MARK), tag):
@@ -152,11 +156,46 @@ class ObjectStorage:
     def touch(self, key: str) -> None:
         """Writes it anew, with other random bytes."""
         _check(key)
-        self._prove()
+        self._prepare(key)
         for _ in _tries(key):
             answer = _there(key, self._bucket.get(key))
             if self._bucket.update(key, _body(answer.data[_HEAD:]), answer.tag):
                 return
+
+    @contextlib.contextmanager
+    def announced(self, keys: Iterable[str] | None) -> Iterator[None]:
+        """Write these keys within; None is any. Those who remember what the bucket holds then look at these keys alone.
+        What is written without it makes them list all keys."""
+        before, chosen = self._announced, None if keys is None else frozenset(keys)
+        if self._announces_any or before is None or (chosen is not None and chosen <= before):
+            yield
+            return
+        self._prove()
+        number = self._journal.announce(chosen, self._listing.last)
+        self._announced = chosen
+        try:
+            yield
+        except ConflictError:  # nothing is on its way, unlike after errors of the network
+            self._journal.confirm(number)
+            raise
+        finally:
+            self._announced = before
+        self._journal.confirm(number)
+
+    def forget_listing(self) -> None:
+        """List all keys the next time, whatever is remembered."""
+        self._listing.forget()
+
+    def _prepare(self, key: str) -> None:
+        """Before every write: the server is proven, and the write is announced. Where nobody did it, this announces
+        once that any key may change from now on, as an entry for each write would double the requests of a store that
+        is in a bucket alone."""
+        self._prove()
+        with self._announcing:
+            if self._announces_any or self._announced is None or key in self._announced:
+                return
+            self._journal.announce(None, self._listing.last)
+            self._announces_any = True
 
     def _prove(self) -> None:
         """StorageError for a server that ignores conditions, where the last of two writers would win: once for each
@@ -218,14 +257,3 @@ def _tries(key: str) -> Iterator[int]:
         yield attempt
         time.sleep(random.uniform(0, min(_WAIT, 0.005 * 2 ** min(attempt, 10))))
     raise StorageError(f"{key} keeps changing: {_TRIES} tries to write it failed")
-
-
-def _at_once(function: Callable[[_A], _B], items: Iterable[_A]) -> Iterator[_B]:
-    """The results in the order of the items, of which few are looked at before they are needed."""
-    iterator = iter(items)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        waiting = [pool.submit(function, item) for item in itertools.islice(iterator, _AT_ONCE)]
-        while waiting:
-            result = waiting.pop(0).result()
-            waiting += [pool.submit(function, item) for item in itertools.islice(iterator, 1)]
-            yield result

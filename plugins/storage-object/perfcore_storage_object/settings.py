@@ -16,3 +16,9 @@ class ObjectStorageSettings:
         help="The bucket and the folder in it: s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or az://CONTAINER/FOLDER.",
         metavar="URL",
     )
+    recall: float = option(
+        0.0,
+        help="How long the list of all keys is remembered, and completed from the journal of the bucket.",
+        unit="s",
+        minimum=0,
+    )

@@ -1,13 +1,11 @@
-"""The laws of remotes, over a bucket; and a server whose listings lie, between the bucket and those who ask."""
+"""The laws of remotes, over a bucket; and over a server whose listings lie, or before which pushes die."""
 
 from __future__ import annotations
 
-import contextlib
-import http.client
+import itertools
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler
+from collections.abc import Mapping
 from pathlib import Path
 
 import attrs
@@ -15,15 +13,14 @@ import pytest
 from perfcore_storage_object import ObjectStorage, ObjectStorageSettings
 from perfcore_storage_object.bucket import Bucket
 from perfcore_storage_object.contract import BUCKET, server
-from perfcore_testing.http_server import serving
 from perfcore_testing.project import Project
-from perfcore_testing.remotes import DAMAGED, LIES, Lie, RemoteContract, register, registered
+from perfcore_testing.remotes import DAMAGED, LIES, Lie, RemoteContract, Started, register, registered, start
+
+from .proxy import passing
 
 # A copy of a process in which the library of the bucket has started its threads is none that it works in.
 pytestmark = pytest.mark.process
 _ROW = re.compile(rb"<Contents>.*?</Contents>", re.DOTALL)
-_PASSED = ("ETag", "Last-Modified", "Content-Type", "Content-Range", "Accept-Ranges")
-Change = Callable[[bytes], bytes]
 
 
 @attrs.define
@@ -72,11 +69,11 @@ class TestBucket(RemoteContract):
         first, second = clones
         truth = {register(first, 100 + number, version="HEAD" if number % 2 else "HEAD~1") for number in range(4)}
         first.perf("push")
-        with lying(remote.env["AWS_ENDPOINT_URL"], globals()[lie]) as url:
+        with passing(remote.env["AWS_ENDPOINT_URL"], change=globals()[lie]) as url:
             env = {"AWS_ENDPOINT_URL": url}
             # Who pushed has something to compare it with. Half of a list may lack objects alone, which it has.
             accepted = {0, DAMAGED} if lie == "_half" else {DAMAGED}
-            assert first.perf("pull", env=env, code=None).code in accepted
+            assert first.perf("pull", "--full", env=env, code=None).code in accepted
             for clone, verb in ((second, "pull"), (second, "push"), (first, "push")):
                 done = clone.perf(verb, code=None, env=env)
                 assert "Traceback" not in done.err, done
@@ -85,6 +82,71 @@ class TestBucket(RemoteContract):
         second.perf("pull")
         assert registered(second) == truth
         second.perf("fsck")
+
+    def test_one_more_version_is_transferred_without_a_list_of_all_keys(
+        self, clones: tuple[Project, Project], remote: BucketRemote
+    ) -> None:
+        first, second = clones
+        truth = {register(first, 100)}
+        first.perf("push")
+        second.perf("pull")
+        asked: list[str] = []
+        counts = []
+        with passing(remote.env["AWS_ENDPOINT_URL"], note=lambda command, path: asked.append(path)) as url:
+            env = {"AWS_ENDPOINT_URL": url}
+            for number in range(2):
+                truth.add(register(first, 200 + number, version="HEAD~1" if number else "HEAD"))
+                asked.clear()
+                first.perf("push", env=env)
+                second.perf("pull", env=env)
+                counts.append(len(asked))
+                assert not [path for path in asked if "list-type" in path and "receipts" not in path]
+                assert registered(second) == truth
+            assert counts[1] <= counts[0]  # a new version takes no more than another profile of one
+            for clone, verb in ((first, "push"), (second, "pull")):
+                asked.clear()
+                assert "nothing to be" in clone.perf(verb, "--full", env=env).err
+                assert [path for path in asked if "list-type" in path]
+
+    def test_a_push_that_is_killed_at_any_request_leaves_nothing_that_a_pull_does_not_see(
+        self, clones: tuple[Project, Project], remote: BucketRemote
+    ) -> None:
+        """At each write of a push, which another clone follows by what it remembers and by a full list."""
+        first, second = clones
+        truth = {register(first, 100)}
+        first.perf("push")
+        second.perf("pull")
+        for last in itertools.count(1):
+            truth.add(register(first, 100 + last))
+            if not self._is_killed_at(first, remote, last):
+                break
+            second.perf("pull")
+            seen = registered(second)
+            assert "nothing to be" in second.perf("pull", "--full").err
+            assert registered(second) == seen <= truth
+        assert last > 5  # an announcement, objects, an index, and the end
+        second.perf("pull")
+        assert registered(second) == truth
+        second.perf("fsck")
+
+    def _is_killed_at(self, clone: Project, remote: BucketRemote, last: int) -> bool:
+        """Whether a push was killed when it had sent so many writes, of which the last one arrives. It ends well
+        otherwise."""
+        pushes: list[Started] = []
+        writes: list[str] = []
+
+        def note(command: str, path: str) -> None:
+            if command == "PUT":
+                writes.append(path)
+            if len(writes) == last:
+                pushes[0].process.kill()
+
+        with passing(remote.env["AWS_ENDPOINT_URL"], note=note) as url:
+            pushes.append(start(clone, "push", env={"AWS_ENDPOINT_URL": url}))
+            code = pushes[0].process.wait()
+        pushes[0].log.close()
+        assert code in (0, -9)
+        return code == -9
 
 
 def _half(body: bytes) -> bytes:
@@ -100,44 +162,3 @@ def _twice(body: bytes) -> bytes:
 
 def _none(body: bytes) -> bytes:
     return _ROW.sub(b"", body)
-
-
-@contextlib.contextmanager
-def lying(upstream: str, change: Change) -> Iterator[str]:
-    """A server that passes everything on, and changes listings."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            self._pass()
-
-        def do_PUT(self) -> None:
-            self._pass()
-
-        def do_HEAD(self) -> None:
-            self._pass()
-
-        def _pass(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0))) or None
-            # As they were written: the server knows its headers by their capitals.
-            headers = {name: text for name, text in self.headers.items() if name.lower() != "connection"}
-            connection = http.client.HTTPConnection(upstream.removeprefix("http://"))
-            connection.request(self.command, self.path, body, headers)
-            answer = connection.getresponse()
-            status, fields, content = answer.status, answer.headers, answer.read()
-            connection.close()
-            if "list-type" in self.path:
-                content = change(content)
-            self.send_response(status)
-            for name in _PASSED:
-                if name in fields:
-                    self.send_header(name, fields[name])
-            length = fields.get("Content-Length", "0") if self.command == "HEAD" else str(len(content))
-            self.send_header("Content-Length", length)
-            self.end_headers()
-            self.wfile.write(content)
-
-    with serving(Handler) as url:
-        yield url

@@ -8,6 +8,7 @@ import zlib
 from perfcore_command_kit import decisions
 from perfcore_format_perun import index as perun_index
 from perfcore_format_perun import reader
+from perfcore_storage_object import journal
 from perfcore_testing import profiles
 from perfcore_testing.memory import MemoryStorage
 
@@ -94,6 +95,15 @@ def list_of_notes(data: bytes) -> None:
     found = decoded(lambda: notes.decode(summed(data), "fuzz"))
     if found is not None:
         assert notes.decode(notes.encode(found), "fuzz") == tuple(sorted(set(found)))
+
+
+@target
+def journal_of_a_bucket(data: bytes) -> None:
+    """An entry says which keys may have changed, or that any may: never an error."""
+    for entry in (data, data + b"sha1 " + hashlib.sha1(data, usedforsecurity=False).hexdigest().encode() + b"\n"):
+        keys = journal.decode(entry)
+        if keys is not None:
+            assert journal.decode(journal.encode(keys)) == (keys if len(keys) <= journal.MOST_KEYS else None)
 
 
 @target
