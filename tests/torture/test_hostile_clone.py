@@ -34,6 +34,7 @@ READING = (
     ("papi", "doctor"),
     ("check", "ack"),
     ("publish", "site"),
+    ("serve", "--check"),
 )
 RUNNING = (
     ("run", "matrix"),
@@ -47,9 +48,8 @@ RUNNING = (
     ("import", "--add", "perf", "out.perf"),
     ("rm", "0@p"),
 )
-# What begins a repository of its own, and what asks for a word of its user; `serve` goes on until it is ended, and its
-# pages are those of `publish`.
-OUTSIDE = {"init", "demo", "serve"}
+# What begins a repository of its own, and what asks for a word of its user.
+OUTSIDE = {"init", "demo"}
 
 
 @pytest.fixture
