@@ -200,7 +200,8 @@ def show_report(
     query = question.query(console.repository)
     state, selected, counted = library.counts(console.repository, revision, query, console)
     hosts = len({each.receipt.host for each in selected})
-    result = report(state.version, query.text, by, counted, hosts, limit)
+    metadata = library.metadata(console.repository, question.named)
+    result = report(state.version, query.text, by, counted, hosts, limit, metadata)
     if as_json:
         console.json(result.as_json())
     else:
@@ -406,6 +407,8 @@ def _print_report(console: Console, result: FleetReport) -> None:
         f"{result.total:,} samples ({quantity(result.time / times.NS, 's')}) of {plural(result.segments, 'segment')} "
         f"and {plural(result.hosts, 'host')}"
     )
+    if result.metadata:
+        console.say(", ".join(f"{printable(key)}={printable(value)}" for key, value in result.metadata.items()))
 
 
 def _percent(share: float) -> str:

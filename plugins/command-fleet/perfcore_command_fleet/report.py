@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -33,7 +33,8 @@ class ReportRow:
 
 @attrs.frozen
 class FleetReport:
-    """The rows with most samples. `total` are all samples, `time` in ns."""
+    """The rows with most samples. `total` are all samples, `time` in ns; `metadata` are those of everything, and of the
+    saved query that was asked."""
 
     version: str
     where: str
@@ -44,13 +45,16 @@ class FleetReport:
     hosts: int
     rows: tuple[ReportRow, ...]
     problems: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = {}
 
     def as_json(self) -> dict[str, Any]:
         """The form of `docs/schemas/fleet-report.json`."""
         return {"schema": SCHEMA, **attrs.asdict(self), "rows": [attrs.asdict(row) for row in self.rows]}
 
 
-def report(version: str, where: str, by: str, counted: Counted, hosts: int, limit: int) -> FleetReport:
+def report(
+    version: str, where: str, by: str, counted: Counted, hosts: int, limit: int, metadata: Mapping[str, str]
+) -> FleetReport:
     """The `limit` rows with most samples, inclusive before exclusive."""
     counts = counted.counts
     rows = sorted(_rows(counts, by), key=lambda row: (-(row.inclusive or row.exclusive or 0), row.name))
@@ -64,6 +68,7 @@ def report(version: str, where: str, by: str, counted: Counted, hosts: int, limi
         hosts=hosts,
         rows=tuple(rows[:limit]),
         problems=tuple(counted.problems),
+        metadata=metadata,
     )
 
 

@@ -276,7 +276,7 @@ def test_exemplars_name_segments_of_hot_stacks(release: Project, tmp_path: Path)
     assert only.out.splitlines()[0] == "1 samples: App::rare < main"
 
 
-def test_metadata_are_of_everything_or_of_a_query(release: Project) -> None:
+def test_metadata_are_of_everything_or_of_a_query(release: Project, tmp_path: Path) -> None:
     release.perf("fleet", "save", "carts", "action=cart")
     release.perf("fleet", "meta", "team=shop", "site=eu")
     release.perf("fleet", "meta", "team=cart", "--query", "carts")
@@ -285,6 +285,12 @@ def test_metadata_are_of_everything_or_of_a_query(release: Project) -> None:
         "site": "eu",
         "team": "cart",
     }
+    trace(tmp_path / "in/web1/a", begin("r"), label("action", "cart"), work(2), end("r"))
+    release.perf("fleet", "ingest", str(tmp_path / "in"), "--release", "R1")
+    assert "site=eu, team=shop" in release.perf("fleet", "report").err
+    assert "site=eu, team=cart" in release.perf("fleet", "report", "--query", "carts").err
+    report = release.perf("fleet", "report", "--query", "carts", "--json").json
+    assert report["metadata"] == {"site": "eu", "team": "cart"}
     release.perf("fleet", "meta", "site=")
     assert "site" not in release.perf("fleet", "meta").out
     release.perf("fleet", "meta", "--query", "nothing", "a=b", code=3)
