@@ -149,6 +149,12 @@ def damages(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield f"bit {bit}", _flipped(data, bit)
 
 
+def some_damages(name: str, data: bytes, number: int) -> list[bytes]:
+    """So many of them, chosen by the name of the file; all of a file that has fewer."""
+    every = [damaged for _, damaged in damages(data)]
+    return random.Random(name).sample(every, min(number, len(every)))
+
+
 def torture(world: World, path: Path, stride: int) -> dict[str, int]:
     """Every damage of a file."""
     repository, key = world.repository, path.relative_to(world.perf).as_posix()
@@ -183,10 +189,8 @@ def command(world: World, path: Path, number: int) -> int:
     again so is everything."""
     key, data, before = path.relative_to(world.perf).as_posix(), path.read_bytes(), world.tree()
     whole = {words: world.run(*words).out for words in COMMANDS}
-    draw = random.Random(key)
-    some = [damaged for _, damaged in draw.sample(list(damages(data)), number)]
     ran = 0
-    for damaged in (data[: len(data) // 2], _flipped(data, 4 * len(data)), b"", *some):
+    for damaged in (data[: len(data) // 2], _flipped(data, 4 * len(data)), b"", *some_damages(key, data, number)):
         path.write_bytes(damaged)
         if _same_stream(damaged, data):
             continue
@@ -238,8 +242,7 @@ def unsealed(world: World, number: int) -> int:
     for name, commands in READERS.items():
         path = world.path / name
         data = path.read_bytes()
-        some = random.Random(name).sample(list(damages(data)), number)
-        for damaged in (b"", b"\xff\xfe\0", b"[" * 5000, *(damaged for _, damaged in some)):
+        for damaged in (b"", b"\xff\xfe\0", b"[" * 5000, *some_damages(name, data, number)):
             path.write_bytes(damaged)
             for words in commands:
                 done = world.run(*words)

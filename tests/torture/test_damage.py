@@ -19,3 +19,11 @@ def test_every_truncation_and_every_flipped_bit_is_noticed(torture: Callable[...
     assert all(sweep["tried"] > small.get(name, 200) for name, sweep in done["swept"].items()), done
     assert all(sweep["carry nothing"] * 20 < sweep["tried"] for sweep in done["swept"].values()), done
     assert all(ran > 60 for ran in done["commands"].values())
+
+
+def test_of_a_short_file_every_damage_is_tried_once() -> None:
+    import damage
+
+    some = damage.some_damages("short", b"{}", 100)
+    assert sorted(some) == sorted(damaged for _, damaged in damage.damages(b"{}"))
+    assert len(some) == 2 + 16
