@@ -20,6 +20,7 @@ from itertools import pairwise
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from perfcore_check_changepoint import model
 from perfcore_check_changepoint.curves import without_curves
@@ -307,6 +308,13 @@ def _cosines(amounts: Floats) -> Floats:
     """The orthonormal cosine transform (DCT-II) without its first element, the mean."""
     count = len(amounts)
     spectrum = np.fft.rfft(np.concatenate([amounts, amounts[::-1]]))[1:count]
-    turned = spectrum * np.exp(-0.5j * np.pi * np.arange(1, count) / count)
+    turned = spectrum * _turns(count)
     cosines: Floats = turned.real / math.sqrt(2 * count)
     return cosines
+
+
+@functools.lru_cache(maxsize=64)
+def _turns(count: int) -> NDArray[np.complex128]:
+    """What the spectrum of amounts and their mirror image is turned by."""
+    turns: NDArray[np.complex128] = np.exp(-0.5j * np.pi * np.arange(1, count) / count)
+    return turns

@@ -158,7 +158,7 @@ def _calm(points: Points, penalty: float) -> Fit:
 
 def _growing(points: Points, centers: Floats, plain: Density, penalty: float) -> Fit | None:
     """The best of the models if the noise is in proportion to the level; None where it is not, or nothing changes."""
-    levels = _levels_with_noise(points, penalty)
+    levels = _levels_with_noise(points, centers, penalty)
     if levels is None:
         return None
     growth = levels / median(levels)
@@ -169,11 +169,11 @@ def _growing(points: Points, centers: Floats, plain: Density, penalty: float) ->
     return attrs.evolve(best, growth=growth) if best.starts else None
 
 
-def _levels_with_noise(points: Points, penalty: float) -> Floats | None:
+def _levels_with_noise(points: Points, centers: Floats, penalty: float) -> Floats | None:
     """The level of every point, in units above an amount of 0, if the noise is in proportion to it: then it is alike
     everywhere in the logarithms, in which the levels are found. None where it is not, or no level is far from the
     others."""
-    logarithms = in_logarithms(points) if _spans(points) else None
+    logarithms = in_logarithms(points) if _spans(points, centers) else None
     if logarithms is None:
         return None
     bounds = [0, *quick(logarithms, penalty), len(points)]
@@ -191,11 +191,11 @@ def _levels_with_noise(points: Points, penalty: float) -> Floats | None:
     return levels if proportional < alike else None
 
 
-def _spans(points: Points) -> bool:
+def _spans(points: Points, centers: Floats) -> bool:
     """Whether neighbours have levels that are a multiple of those of others, all of them amounts above 0."""
     if not math.isfinite(points.zero) or points.values.min() <= points.zero:
         return False
-    levels = level_candidates(points.centers) - points.zero
+    levels = centers - points.zero
     return bool(levels.max() >= _GROWTH * levels.min())
 
 
@@ -368,7 +368,8 @@ def slope_price(height: float) -> float:
 
 def _cut(points: Points, grid: Floats, stay: Floats, move: Floats | None, density: Density, penalty: float) -> Fit:
     cut = partition_at(stay, move, penalty, points.cuts)
-    expected = np.repeat(grid[cut.levels], np.diff([0, *cut.starts, len(points)]))
+    lengths = [end - start for start, end in pairwise([0, *cut.starts, len(points)])]
+    expected = grid[cut.levels].repeat(lengths)
     residuals = points.values - expected[points.point]
     if move is not None:
         stay[cut.starts] = move[cut.starts]

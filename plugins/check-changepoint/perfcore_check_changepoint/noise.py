@@ -63,9 +63,9 @@ class Density:
         if spread is not None:
             scaled = (values[:, None] - levels) / (spread * self.step)[:, None]
             return self.excess.take(np.rint(np.clip(scaled, -_HALF, _HALF)).astype(np.intp) + _HALF)
-        cells = np.rint(values / self.step).astype(np.intp)[:, None] - np.rint(levels / self.step).astype(np.intp)
-        cells += _HALF
-        costs: Floats = self.excess.take(cells, mode="clip")
+        cells = np.rint(values / self.step).astype(np.intp) + _HALF
+        apart = cells[:, None] - np.rint(levels / self.step).astype(np.intp)
+        costs: Floats = self.excess.take(apart, mode="clip")
         return costs
 
     def grid(self, centers: Floats, spread: Floats | None) -> Floats:

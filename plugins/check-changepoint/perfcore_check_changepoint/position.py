@@ -7,6 +7,8 @@ of those that are likely.
 
 from __future__ import annotations
 
+import math
+
 import attrs
 import numpy as np
 
@@ -17,6 +19,7 @@ from perfcore_check_changepoint.series import Points, median
 # Costs are bounded, so a point far from both levels fits either. The tail of a Cauchy density tells which is nearer.
 _FAR = 3.0  # spreads
 _TAIL = 2.0  # exponent
+_IMPOSSIBLE = 40.0  # nats less than the likeliest point: a chance that no float beside it shows
 _AROUND = 3  # points on either side
 _AS_GOOD = 0.985  # share of the greatest probability around a point; of these points the likeliest itself is chosen
 
@@ -37,9 +40,15 @@ def likeliest(points: Points, fit: Fit) -> Fit:
 def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float]) -> int:
     """The index, among the points but the first, of that at which the second of two stretches begins."""
     sums = costs.cumsum(axis=0)
-    evidence = _summed(sums[:-1]) + _summed(sums[-1] - sums[:-1])
     before, after = (np.log(np.maximum(np.abs(amounts - level) / _FAR, 1.0)) for level in levels)
-    evidence -= _TAIL * (before - after).cumsum()[:-1]
+    nearer = _TAIL * (before - after).cumsum()[:-1]
+    # A sum over levels is at most their number times its largest part: most points are excluded by that alone.
+    most = sums[:-1].min(axis=1) + (sums[-1] - sums[:-1]).min(axis=1)
+    evidence = -most - nearer
+    possible = evidence > evidence.max() - 2 * math.log(costs.shape[1]) - _IMPOSSIBLE
+    kept = sums[:-1][possible]
+    evidence[~possible] = -np.inf
+    evidence[possible] = _summed(kept) + _summed(sums[-1] - kept) - nearer[possible]
     chances = np.exp(evidence - evidence.max())
     totals = np.concatenate([np.zeros(_AROUND + 1), chances, np.zeros(_AROUND)]).cumsum()
     around = totals[2 * _AROUND + 1 :] - totals[: -2 * _AROUND - 1]

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from perfcore_check_changepoint.partition import Floats, partition, partition_at, places
+from perfcore_check_changepoint.series import running_medians
 
 
 def _by_hand(stay: Floats, move: Floats, penalty: float) -> float:
@@ -66,3 +67,12 @@ def test_a_partition_of_a_few_places_is_that_of_all(moving: bool) -> None:
 
 def test_few_points_are_all_places() -> None:
     assert places(np.zeros(40)).tolist() == list(range(40))
+
+
+@pytest.mark.parametrize("width", [3, 5])
+def test_running_medians_are_those_of_every_window(width: int) -> None:
+    random = np.random.default_rng(width)
+    for count in (width, width + 1, 40):
+        for values in (random.normal(size=count), np.rint(2 * random.normal(size=count))):
+            windows = [sorted(values[start : start + width])[width // 2] for start in range(count - width + 1)]
+            assert running_medians(values, width).tolist() == windows
