@@ -160,10 +160,15 @@ def diff(
     plugin, driver = repository.plugins.make(DIFF, method, {**repository.plugin_options("diff", method), **options})
     with guard(plugin, "diff"):
         difference = driver.diff(baseline, target)
-        notes = (*difference.notes, *_NOTES.get(scale, ()))
+        notes = (*difference.notes, *notes_of(scale))
         ids = sources([ref for ref in refs if ref is not None])
         profile = attrs.evolve(difference, sources=ids, notes=notes)
         return DiffResult(profile=profile, sides=sides, scale=scale, matched=matched)
+
+
+def notes_of(scale: Scale) -> tuple[str, ...]:
+    """What the profile of a difference says of its scale, for those that show it."""
+    return _NOTES.get(scale, ())
 
 
 def table_of(profile: Profile) -> DiffTable:

@@ -143,12 +143,12 @@ def _sources(
     def numbered(frames: Sequence[Frame]) -> Mapping[int, Any]:
         found = source_lines.lines(parts, metrics, read)
         shown = {(printable(name).strip(), printable(file)): lines for (name, file), lines in found.items()}
-        return {at: shown[key] for at, frame in enumerate(frames) if (key := _function(frame)) in shown}
+        return {at: shown[key] for at, frame in enumerate(frames) if (key := function_of(frame)) in shown}
 
     return numbered
 
 
-def _function(frame: Frame) -> Function:
+def function_of(frame: Frame) -> Function:
     """The name and the file of a box."""
     file, _, line = frame.place.rpartition(":")
     return frame.name, file if file and line.replace("-", "").isdigit() else frame.place
@@ -163,7 +163,7 @@ def _quiet(subject: ViewData, graph: Graph, scale: str) -> tuple[list[list[Frame
         p_values, reason = _p_values(subject, metric, replicates, scale)
         reasons += [reason] if reason else []
         quiet = set() if p_values is None else {_shown(function) for function in noise.noise(p_values)}
-        found.append([frame for frame in graph.frames if _function(frame) in quiet])
+        found.append([frame for frame in graph.frames if function_of(frame) in quiet])
     return (found, f"grey: {reasons[0]}") if reasons else (None, "")
 
 

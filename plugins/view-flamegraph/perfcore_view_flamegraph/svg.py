@@ -7,19 +7,21 @@ from xml.sax.saxutils import escape
 
 from perfcore.text import clip, percent, quantity
 from perfcore_view_flamegraph import palette
-from perfcore_view_flamegraph.palette import LIGHT
+from perfcore_view_flamegraph.palette import DARK, LIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from perfcore_view_flamegraph.calls import Number
     from perfcore_view_flamegraph.graph import Frame, Graph, Metric
     from perfcore_view_flamegraph.layout import Box
+    from perfcore_view_flamegraph.palette import Palette
 
 # Pixels. LETTER is the width of a character of 11 pixels in the widest of these fonts (0.602 em in DejaVu Sans Mono is
 # 6.62): SVG cannot cut a text that is too long for its box.
 ROW, EDGE, LETTER = 18, 10, 6.65
 _HEAD, _LEGEND = 46, 24
+_LEAST_NAME = 5  # characters beside a change
 _FONT = "11px ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace"
 
 
@@ -28,7 +30,7 @@ def svg(
 ) -> Iterator[str]:
     """The lines of the file. Every text must be one that can be shown as it is."""
     top = _HEAD + (_LEGEND if metric.sides else 0)
-    levels = 1 + max(box.depth for box in boxes)
+    levels = _levels(boxes)
     height = top + levels * ROW + EDGE
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield (
@@ -46,8 +48,52 @@ def svg(
     root_total = boxes[0].total
     for box in boxes:
         row = levels - 1 - box.depth if flame else box.depth
-        yield _drawn(box, graph.frames[box.frame], metric, root_total, top + row * ROW, width - 2 * EDGE)
+        frame = graph.frames[box.frame]
+        fill = f'fill="{_fill(box, frame)}"'
+        yield _drawn(box, frame, metric, root_total, top + row * ROW, width - 2 * EDGE, fill)
     yield "</svg>"
+
+
+def embedded(
+    graph: Graph, metric: Metric, boxes: Sequence[Box], *, title: str, width: int, quiet: Container[Frame]
+) -> Iterator[str]:
+    """The lines of a difference in a page that has `style()`: light or dark by the theme of the page. `quiet` frames
+    have the colour of what is the same."""
+    top = EDGE + _LEGEND
+    height = top + _levels(boxes) * ROW + EDGE
+    yield (
+        f'<svg class="flame" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{_attribute(title)}"><title>{escape(title)}</title>'
+    )
+    yield from _legend(EDGE, 'class="change-{}"')
+    for box in boxes:
+        frame = graph.frames[box.frame]
+        step = palette.STEPS if box.sides is None or frame in quiet else palette.step(*box.sides)
+        y = top + box.depth * ROW
+        yield _drawn(box, frame, metric, boxes[0].total, y, width - 2 * EDGE, f'class="change-{step}"')
+    yield "</svg>"
+
+
+def style() -> str:
+    """What a page needs for `embedded` pictures."""
+    return "".join(
+        [
+            f"svg.flame {{ display: block; }}\nsvg.flame text {{ font: {_FONT}; }}\n",
+            *_themed("", LIGHT),
+            *_themed(':root[data-theme="dark"] ', DARK),
+            "@media (forced-colors: active) {\n  svg.flame rect { fill: Canvas; stroke: CanvasText; }\n}\n",
+        ]
+    )
+
+
+def _themed(prefix: str, colors: Palette) -> Iterator[str]:
+    yield f"{prefix}svg.flame g text {{ fill: {colors.text}; }}\n"
+    for step, color in enumerate(colors.changes):
+        yield f"{prefix}svg.flame .change-{step} {{ fill: {color}; }}\n"
+
+
+def _levels(boxes: Sequence[Box]) -> int:
+    return 1 + max(box.depth for box in boxes)
 
 
 def share(amount: Number, whole: Number) -> str:
@@ -71,19 +117,26 @@ def _sign(baseline: Number, target: Number) -> str:
     return f"{percents:+.0f}%" if abs(percents) >= 1 else f"{percents:+.1g}%"
 
 
-def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, width: float) -> str:
+def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, width: float, fill: str) -> str:
     """A box one pixel narrower and lower than its place, with what there is room for of its name."""
     x, wide = EDGE + box.left * width, box.width * width
-    fill = _fill(box, frame)
-    label = f"{_sign(*box.sides)} {frame.name}" if box.sides and box.sides[0] != box.sides[1] else frame.name
-    visible_text = clip(label, int((wide - 6) / LETTER)) if wide > 3 * LETTER else ""
+    visible_text = _label(box, frame, int((wide - 6) / LETTER)) if wide > 3 * LETTER else ""
     text = f'<text x="{x + 3:.2f}" y="{y + 12.5:g}">{escape(visible_text)}</text>' if visible_text else ""
     # The gap tells neighbours apart; of a box of three pixels it would take a third.
     gap = 1 if wide > 3 else 0
     return (
         f"<g><title>{escape(_told(box, frame, metric, whole))}</title>"
-        f'<rect x="{x:.2f}" y="{y:g}" width="{wide - gap:.2f}" height="{ROW - 1}" fill="{fill}"/>{text}</g>'
+        f'<rect x="{x:.2f}" y="{y:g}" width="{wide - gap:.2f}" height="{ROW - 1}" {fill}/>{text}</g>'
     )
+
+
+def _label(box: Box, frame: Frame, room: int) -> str:
+    """The name, behind its change where that leaves room for a part of it: `-8…` of -80 % would be wrong."""
+    if box.sides and box.sides[0] != box.sides[1]:
+        sign = _sign(*box.sides)
+        if len(sign) + 1 + min(len(frame.name), _LEAST_NAME) <= room:
+            return clip(f"{sign} {frame.name}", room)
+    return clip(frame.name, room)
 
 
 def _fill(box: Box, frame: Frame) -> str:
@@ -104,11 +157,12 @@ def _told(box: Box, frame: Frame, metric: Metric, whole: Number) -> str:
     return "\n".join(facts)
 
 
-def _legend(y: float) -> Iterator[str]:
+def _legend(y: float, fill: str = "") -> Iterator[str]:
     """The scale of changes, with words: colour says nothing alone."""
     x = EDGE
     for label, step in (("gone", 0), ("less", 4), ("the same", 10), ("more", 16), ("new", 20)):
-        yield f'<rect x="{x}" y="{y}" width="14" height="14" fill="{LIGHT.changes[step]}"/>'
+        color = fill.format(step) or f'fill="{LIGHT.changes[step]}"'
+        yield f'<rect x="{x}" y="{y}" width="14" height="14" {color}/>'
         yield f'<text x="{x + 19}" y="{y + 11}">{label}</text>'
         x += 34 + round(len(label) * LETTER)
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perfcore_view_compare.ranking import Row, rows, summary
+from perfcore_view_flamegraph import embedded
+from perfcore_view_flamegraph.graph import SIDES
 from perfcore_view_histogram.groups import panels
 from perfcore_view_histogram.page import HEAD as RUNS_HEAD
 from perfcore_view_histogram.page import row as runs_row
@@ -19,11 +21,12 @@ from perfcore_view_kit.table import table
 
 from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
+from perfcore.model import ViewData
 from perfcore.text import plural, quantity
-from perfcore_view_report import machines
+from perfcore_view_report import code, machines
 
 if TYPE_CHECKING:
-    from perfcore.model import Change, ViewData
+    from perfcore.model import Change
 
 _CHARTS, _RUNS = 12, 6  # of one document: a reader looks at no more
 _WIDTH = 860
@@ -35,10 +38,20 @@ _CERTAIN = (
 
 def write(subject: ViewData, *, title: str) -> str:
     """The document of all data that there are. NotFoundError where there are none."""
-    sections = [*_changes(subject), *_history(subject), *_runs(subject), *_machines(subject)]
+    measured = _measured(subject)
+    sections = [*_changes(subject), *_history(subject), *_code(subject), *_runs(measured), *_machines(measured)]
     if not sections:
         raise NotFoundError("there is nothing to report", hint="perf show BASELINE TARGET report -o report.html")
-    return page(title, framed(title, _summary(subject), "".join(sections)), chart.scripts(), styles=chart.styles())
+    styles = [*chart.styles(), embedded.style()]
+    return page(title, framed(title, _summary(subject), "".join(sections)), chart.scripts(), styles=styles)
+
+
+def _measured(subject: ViewData) -> ViewData:
+    """What was measured: of a difference both sides."""
+    if subject.pair is None or len(subject.profiles) != 1:
+        return subject
+    names = tuple(subject.names[0].split(" -> ")) if subject.names else ()
+    return ViewData(profiles=subject.pair, names=names if len(names) == len(SIDES) else SIDES, versions=(None, None))
 
 
 def _summary(subject: ViewData) -> str:
@@ -117,6 +130,12 @@ def _history(subject: ViewData) -> Iterator[str]:
     yield _section("history", "Since when", f"The series over the versions, those that are worse first.{more}", figures)
 
 
+def _code(subject: ViewData) -> Iterator[str]:
+    change = code.change(subject)
+    if change is not None:
+        yield _section("code", "What in the code", change.sentence, change.content)
+
+
 def _runs(subject: ViewData) -> Iterator[str]:
     if not subject.profiles:
         return
@@ -139,9 +158,10 @@ def _runs(subject: ViewData) -> Iterator[str]:
 def _machines(subject: ViewData) -> Iterator[str]:
     if not subject.profiles:
         return
-    made = machines.facts(subject.profiles)
-    names = [shown(name) for name in subject.names] or [f"profile {n + 1}" for n in range(len(subject.profiles))]
-    head = ("Fact", *names[: len(subject.profiles)], "Same")
+    profiles = subject.profiles
+    made = machines.facts(profiles)
+    names = [shown(name) for name in subject.names] or [f"profile {n + 1}" for n in range(len(profiles))]
+    head = ("Fact", *names[: len(profiles)], "Same")
     cells = [(fact.name, *fact.values, "differs" if fact.differs else "same") for fact in made]
     content = table("Machines and tools", head, cells, left=range(len(head)))
-    yield _section("machines", "Measured on", machines.sentence(made, len(subject.profiles)), content)
+    yield _section("machines", "Measured on", machines.sentence(made, len(profiles)), content)

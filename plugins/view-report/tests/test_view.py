@@ -19,7 +19,9 @@ from perfcore_view_report.machines import facts, sentence
 
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.library import open_repository
-from perfcore.model import ViewData
+from perfcore.model import Profile, ViewData
+from perfcore.profile.stacks import Frame, StackBuilder
+from perfcore.profile.table import column, table
 
 OTHER = attrs.evolve(timed(wall=15_000_000), machine={"os": "Linux 6.9", "cpu": "Example 9000", "extra": {"gcc": "14"}})
 
@@ -33,6 +35,15 @@ def subject(**more: Any) -> ViewData:
         "changes": (histories.change(5, p_value=0.001), histories.change(6, kind="cannot tell", needed=30)),
     }
     return ViewData(**{**facts, **more})
+
+
+def counted(samples: dict[str, int]) -> Profile:
+    """Samples of stacks, which are written as folded ones."""
+    builder = StackBuilder()
+    rows = [builder.add(Frame(name, "a.py", 2, 1) for name in stack.split(";")) for stack in samples]
+    values = column("samples", list(samples.values()), role="value")
+    resources = table("resources", [column("stack", rows, dtype="i64"), values])
+    return profiles.sampled().replace_tables(resources=resources, **builder.tables())
 
 
 def shown(data: ViewData, **settings: Any) -> str:
@@ -77,6 +88,65 @@ def test_only_what_there_is_has_a_section() -> None:
         shown(ViewData())
 
 
+def test_two_profiles_with_stacks_have_a_difference_in_the_code() -> None:
+    before, after = (
+        counted({"main;parse;read": 40, "main;write": 400}),
+        counted({"main;parse;read": 90, "main;write": 400}),
+    )
+    page = shown(profiles.subject(before, after, names=("v1", "v2")))
+    (picture,) = re.findall(r'<svg class="flame".*?</svg>', page, re.DOTALL)
+    boxes = re.findall("<g><title>(.*?)\n", picture)
+    assert set(boxes) == {"all", "main a.py:1", "write a.py:1", "parse a.py:1", "read a.py:1"}
+    text = words(page)
+    assert "samples: 440 → 490, " in text
+    assert "read||a.py||40||90||+125.0 %||+50||" in text
+    assert "|main||" not in text.partition("Functions that changed most")[2].partition("read||")[0]
+
+
+def test_a_label_never_cuts_a_percentage() -> None:
+    before = counted({f"main;function_{n}": 1000 for n in range(30)})
+    after = counted({f"main;function_{n}": 200 for n in range(30)})
+    (picture,) = re.findall(r'<svg class="flame".*?</svg>', shown(profiles.subject(before, after)), re.DOTALL)
+    labels = re.findall(r"/><text [^>]*>([^<]*)</text></g>", picture)
+    assert labels[:2] == ["-80% all", "-80% main"]
+    assert set(labels[2:]) == {"fu…"}
+
+
+def test_a_change_within_the_noise_of_counting_is_grey_and_said_to_be_so() -> None:
+    before, after = counted({"main;read": 40, "main;write": 400}), counted({"main;read": 42, "main;write": 900})
+    page = shown(profiles.subject(before, after))
+    colors = dict(re.findall(r"<title>(\w+) a.py.*?class=\"change-(\d+)\"", page, re.DOTALL))
+    assert colors["read"] == "10"
+    assert int(colors["write"]) > 10
+    assert re.search(r"read\|\|a.py\|\|[^\n]*?within noise", words(page))
+    assert "Grey: changes within the noise of counting samples" in words(page)
+
+
+def test_a_picture_of_a_large_profile_has_its_widest_boxes() -> None:
+    before = counted({f"main;f{n};g{n}": 1000 - n for n in range(300)})
+    after = counted({f"main;f{n};g{n}": 500 - n for n in range(300)})
+    (picture,) = re.findall(r'<svg class="flame".*?</svg>', shown(profiles.subject(before, after)), re.DOTALL)
+    names = re.findall(r"<g><title>(\w+)", picture)
+    assert len(names) == 250
+    assert {f"f{n}" for n in range(124)} <= set(names)
+
+
+def test_a_difference_is_reported_with_both_machines(project: Project) -> None:
+    history = open_repository(project.path)
+    for number in (1, 2):
+        version = project.commit(f"Change {number}")
+        machine = {"cpu": f"Example {number}"}
+        made = attrs.evolve(profiles.sampled(number), created=CREATED + number, machine=machine)
+        history.register(history.save(made), version)
+    project.perf("diff", "HEAD~1:0@i", "HEAD:0@i", "--view", "report", "-o", "d.html")
+    page = (project.path / "d.html").read_text()
+    assert re.findall(r"<h2 id=\"(\w+)\"", page) == ["code", "runs", "machines"]
+    assert re.search(r"Fact\|\|\w{10}:0@i\|\|\w{10}:0@i\|\|Same", words(page))
+    assert "cpu||Example 1||Example 2||differs" in words(page)
+    project.perf("show", "HEAD~1:0@i", "HEAD:0@i", "report", "-o", "e.html")
+    assert '<svg class="flame"' in (project.path / "e.html").read_text()
+
+
 def test_it_is_not_for_a_terminal() -> None:
     with pytest.raises(UsageError, match="a report is not for a terminal"):
         ReportView().render(subject(), FakeOutput(width=80))
@@ -108,6 +178,22 @@ def test_the_commands_write_it(project: Project) -> None:
     project.perf("compare", "HEAD~1", "HEAD", "--view", "report", "-o", "c.html", code=None)
     texts = [(project.path / name).read_text() for name in ("a.html", "b.html", "c.html")]
     assert [re.findall(r"<h2 id=\"(\w+)\"", text)[:1] for text in texts] == [["history"], ["history"], ["changes"]]
+
+
+def test_the_flame_graph_is_accessible_and_dark_where_the_page_is(window: Any, tmp_path: Path, axe: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(shown(profiles.subject(profiles.sampled(1), profiles.sampled(3))), encoding="utf-8")
+    fills = []
+    for scheme, size in (("light", (1200, 800)), ("dark", (400, 700))):
+        window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+        window.resize(*size)
+        window.open(path.as_uri(), "svg.flame")
+        assert violations(window, axe) == []
+        assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+        fills.append(window.run("getComputedStyle(document.querySelector('svg.flame g rect')).fill"))
+    assert fills[0] != fills[1]
+    assert window.run("document.querySelector('.still:has(svg.flame)').tabIndex") == 0
+    assert window.problems == []
 
 
 def test_it_is_accessible_in_the_browser(window: Any, tmp_path: Path, axe: str) -> None:
