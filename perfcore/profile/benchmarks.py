@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -69,20 +69,24 @@ def medians_of_runs(resources: Table) -> Iterator[tuple[str, list[tuple[Column, 
         if words[0] is not None and run is not None:
             rows.setdefault(words, {}).setdefault(run, []).append(index)
     parameters = [key.name for key in keys[1:]]
-    metrics = [(metric, list(metric)) for metric in resources.values()]
+    metrics = [(metric, _numbers(metric)) for metric in resources.values()]
     for words, by_run in rows.items():
-        medians = [(metric, {run: _median(cells, rows) for run, rows in by_run.items()}) for metric, cells in metrics]
+        medians = [
+            (m, {run: cells[at[0]] if len(at) == 1 else _median([cells[i] for i in at]) for run, at in by_run.items()})
+            for m, cells in metrics
+        ]
         yield (
             name(words, parameters),
             [(m, values) for m, values in medians if any(v is not None for v in values.values())],
         )
 
 
-def _median(cells: Sequence[Value], rows: Sequence[int]) -> float | None:
-    if len(rows) == 1 and type(value := cells[rows[0]]) is float and math.isfinite(value):  # as nearly always
-        return value
-    finite = [value for row in rows if isinstance(value := cells[row], int | float) and math.isfinite(value)]
-    return float(median(finite)) if finite else None
+def _numbers(cells: Iterable[Value]) -> list[float | None]:
+    return [float(cell) if isinstance(cell, int | float) and math.isfinite(cell) else None for cell in cells]
+
+
+def _median(numbers: Iterable[float | None]) -> float | None:
+    return median(finite) if (finite := [number for number in numbers if number is not None]) else None
 
 
 def _word(word: Value) -> str:

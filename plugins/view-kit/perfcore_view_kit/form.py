@@ -31,6 +31,8 @@ def has_blocks(output: Output) -> bool:
 
 def shown(text: str, most: int = _LONGEST) -> str:
     """A foreign text as it may be shown: on one line, without control characters, cut where it is long."""
+    if len(text) <= most and text.isascii() and text.isprintable():  # as nearly always
+        return text
     return clip(encodable(printable(text)), most)
 
 
