@@ -9,7 +9,8 @@ from perfcore_fleet_kit import receipts
 from perfcore_fleet_kit.receipts import Pack, Receipt, Tombstone
 from perfcore_source_otel import OtelSource
 from perfcore_source_pprof import PprofSource
-from perfcore_source_statprofiler import StatprofilerSource, writer
+from perfcore_source_statprofiler import StatprofilerSource, storable, writer
+from perfcore_source_statprofiler.report import StatprofilerReportSource
 
 from perfcore.hookspecs import Segment, Source
 from perfcore.profile import stacks
@@ -24,6 +25,13 @@ def trace_of_statprofiler(data: bytes) -> None:
     head = writer.header((1, 2, 3, 4, 5, 6), 1)
     for content in (data, writer.packed(data), writer.packed(head + data, 1 + len(data) % 50)):
         _assert_read(StatprofilerSource(), content)
+
+
+@target
+def report_of_statprofiler(data: bytes) -> None:
+    for content in (data, b"pst0\5\x0b" + data):
+        decoded(functools.partial(storable.loads, content))
+        _assert_read(StatprofilerReportSource(), content)
 
 
 @target
