@@ -124,8 +124,9 @@ def scan_series(
         if index not in results:
             progress(len(results), len(ready), ready[index].line.label)
             results[index] = _scan_one(repository, ready[index].series, check)
-        found = tuple(_ranked(change, ready[index].primary) for change in results[index])
-        scanned_series.append(attrs.evolve(ready[index], changes=found))
+        scanned = ready[index]
+        changes = (c if scanned.primary else attrs.evolve(c, primary=False) for c in results[index])
+        scanned_series.append(attrs.evolve(scanned, changes=tuple(changes)))
     return scanned_series
 
 
@@ -208,10 +209,6 @@ def _subject(scanned: ScannedSeries) -> tuple[str, str, str, str]:
 
 def _is_long(scanned: ScannedSeries) -> bool:
     return len(scanned.line.versions) >= SHORT
-
-
-def _ranked(change: Change, primary: bool) -> Change:
-    return change if primary else attrs.evolve(change, primary=False)
 
 
 def _joint_groups(selected: Sequence[ScannedSeries]) -> list[list[int]]:

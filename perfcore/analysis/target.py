@@ -70,7 +70,7 @@ def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarg
     if len(words) > 2:
         raise UsageError(f"at most two versions or profiles are compared, got {len(words)}")
     if len(words) == 2:
-        return _two(repository, words, find)
+        return version_pair(repository, words) or ProfilePair(*(sample(repository, find(word)) for word in words))
     word = words[0] if words else HEAD
     if word == ALL:
         return Range()
@@ -78,11 +78,6 @@ def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarg
         start, _, end = word.partition("..")
         return Range(start, end)
     return _version_or_profiles(repository, None if word == HEAD else word, find)
-
-
-def _two(repository: Repository, words: Sequence[str], find: Find) -> ProfilePair | VersionPair:
-    pair = version_pair(repository, words)
-    return pair or ProfilePair(*(sample(repository, find(word)) for word in words))
 
 
 def version_pair(repository: Repository, words: Sequence[str]) -> VersionPair | None:

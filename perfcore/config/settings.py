@@ -136,7 +136,8 @@ def structure(
         name = str(key).replace("-", "_")
         if name not in options:
             every = (*options, *others)
-            raise UsageError(f"{where}: unknown option {brief(str(key))}", hint=nearest(name, every) or _listing(every))
+            listing = f"known options: {', '.join(every)}" if every else "it has no options"
+            raise UsageError(f"{where}: unknown option {brief(str(key))}", hint=nearest(name, every) or listing)
         fields[name] = _convert(options[name], value, where)
     for name, option in options.items():
         text = (environ or {}).get(option.info.env or "")
@@ -251,7 +252,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
-
-
-def _listing(known: Sequence[str]) -> str:
-    return f"known options: {', '.join(known)}" if known else "it has no options"

@@ -3,6 +3,7 @@ metric), and the failures."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -167,6 +168,8 @@ def per_run(table: Table, column: Column) -> list[float]:
     runs = table.get("run")
     if runs is None:
         return [float(value) for value in column if value is not None]
+    if len(set(runs)) == len(runs) and column.spec.dtype not in ("str", "bool"):
+        return [value for value in column if value is not None]  # type: ignore[misc]  # numbers by their dtype
     sums: dict[object, float] = {}
     for run, value in zip(runs, column, strict=True):
         if value is not None and not isinstance(value, str):
@@ -187,18 +190,21 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
     values = per_run(table, column)
     if not values:
         return
-    lower, median, upper = _quartiles(sorted(values))
+    values.sort()
+    lower, median, upper = _quartiles(values)
     reach = _FENCE * (upper - lower)
     yield Summary(
         metric=column.name,
         unit=column.unit,
         runs=len(values),
         median=median,
-        low=min(values),
-        high=max(values),
+        low=values[0],
+        high=values[-1],
         spread=(upper - lower) / abs(median) if median else None,
         # Of four values none can lie beyond the outer fences of their own quartiles.
-        outliers=sum(1 for v in values if v > upper + reach or v < lower - reach) if len(values) >= 5 else 0,
+        outliers=bisect_left(values, lower - reach) + len(values) - bisect_right(values, upper + reach)
+        if len(values) >= 5
+        else 0,
     )
 
 

@@ -36,13 +36,6 @@ Options = Callable[[str, str], Mapping[str, Any]]
 SAVING_SHARE = 50  # a checkpoint that took 1 s is followed by 50 s of measuring: saving costs at most 2 % of the time
 
 
-def _no_options(kind: str, name: str) -> Mapping[str, Any]:
-    return EMPTY
-
-
-def _no_progress(done: int, total: int, text: str) -> None: ...
-
-
 @attrs.frozen(kw_only=True)
 class Context:
     """The runner's view of the process it works in. `options(kind, name)` are a plugin's configured options,
@@ -50,10 +43,10 @@ class Context:
     answered later. After `until`, in seconds of `time.monotonic`, no block begins but the first that counts."""
 
     plugins: Plugins
-    options: Options = _no_options
+    options: Options = lambda kind, name: EMPTY
     machine: Mapping[str, Any] = EMPTY
     schedule: Mapping[str, Any] = EMPTY
-    progress: Progress = _no_progress
+    progress: Progress = lambda done, total, text: None
     failed: Callable[[str, PerfError], None] | None = None
     directory: Path | None = None
     vcs: Vcs | None = None
@@ -278,6 +271,7 @@ def _take(state: _JobState, turn: schedules.Turn, session: str) -> None:
         started=time.time_ns(),
         warmup=turn.warmup,
     )
+    run.following = 0 if state.phases.observed else turn.following  # observers enclose each run
     try:
         with state.schedule.pinned():
             state.phases.call("collect", session=state.session, run=run)
@@ -319,7 +313,8 @@ def _finish(state: _JobState, context: Context) -> Measured:
     if state.error is not None or state.session is None:
         return Measured(job=state.submitted, error=state.error)
     try:
-        profile = _profile(state, context.machine, _tables(state))
+        tables = {"runs": state.runs.build()} | state.session.build_tables()
+        profile = _profile(state, context.machine, tables)
         return Measured(
             job=state.submitted,
             profile=postprocess(profile, state.job.postprocessors, context.plugins, context.options),
@@ -363,11 +358,6 @@ def _is_whole(tables: Mapping[str, Table]) -> bool:
     except FormatError:
         return False
     return True
-
-
-def _tables(state: _JobState) -> dict[str, Table]:
-    assert state.session is not None
-    return {"runs": state.runs.build()} | state.session.build_tables()
 
 
 def _profile(state: _JobState, machine: Mapping[str, Any], tables: Mapping[str, Table]) -> Profile:

@@ -62,12 +62,13 @@ class Schedule:
 
 
 class Turn(NamedTuple):
-    """One run to be taken: of which job (by number), in which block, at which place of the block."""
+    """One run to be taken: of which job (by number), in which block, at which place of it; and how many follow."""
 
     job: int
     block: int
     position: int
     warmup: bool
+    following: int = 0
 
 
 SCHEDULE_KEYS = tuple(option.name for option in options_of(Schedule))
@@ -114,7 +115,9 @@ def again(jobs: list[int], block: int) -> Iterator[Turn]:
 def _series(jobs: list[int], schedules: list[Schedule], clock: Callable[[], float], *, first: int) -> Iterator[Turn]:
     start, done = clock(), 0
     while active := [i for i in jobs if _wanted(schedules[i], done, clock() - start, len(jobs))]:
-        yield from _block(active, first + done, schedules[jobs[0]].order, warmup=False)
+        alone = schedules[active[0]] if len(active) == 1 else None
+        following = alone.repeat - done - 1 if alone and alone.budget is None else 0
+        yield from _block(active, first + done, schedules[jobs[0]].order, warmup=False, following=following)
         done += 1
 
 
@@ -124,10 +127,10 @@ def _wanted(schedule: Schedule, done: int, elapsed: float, sharing: int) -> bool
     return in_time and done < schedule.repeat
 
 
-def _block(jobs: list[int], block: int, order: str, *, warmup: bool) -> Iterator[Turn]:
+def _block(jobs: list[int], block: int, order: str, *, warmup: bool, following: int = 0) -> Iterator[Turn]:
     if order == "random":
         jobs = random.Random(block).sample(jobs, len(jobs))  # seeded: one plan has one order, wherever it is measured
     elif block % 2:
         jobs = jobs[::-1]  # A B, B A: a drift that is a straight line cancels
     for position, job in enumerate(jobs):
-        yield Turn(job, block, position, warmup)
+        yield Turn(job, block, position, warmup, following)

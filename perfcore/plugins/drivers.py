@@ -49,12 +49,14 @@ class Phases:
         kind = KINDS[info.kind]
         self._manager = _manager(kind)
         self._manager.register(driver)
+        self.observed = False
         for method in kind.wrapped:
             for observer, function in plugins.observing(f"{kind.name}.{method}"):
                 from perfcore.plugins.observers import wrapper
 
                 wrapped = wrapper(observer, function, getattr(kind.protocol, method), plugins.warn)
                 self._manager.register(SimpleNamespace(**{method: wrapped}))
+                self.observed = True
 
     def call(self, method: str, **arguments: Any) -> Any:
         """One phase. What the driver raises that is not a PerfError becomes a PluginError naming the phase."""

@@ -14,7 +14,7 @@ from perfcore.errors import FormatError
 from perfcore.profile import bitmap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 DType = Literal["i64", "u64", "f64", "bool", "str"]
 Role = Literal["value", "dimension", "order", "benchmark"]
@@ -108,7 +108,8 @@ class Column:
 
     def take(self, rows: Sequence[int]) -> Column:
         """The column with only these rows, in this order."""
-        data = array(_array_code(self.dtype), map(self.data.__getitem__, rows))
+        code = "B" if self.dtype == "bool" else CODES[self.dtype]  # `array` has no code for booleans
+        data = array(code, map(self.data.__getitem__, rows))
         valid = None
         if self.valid is not None:
             valid = bitmap.pack(bytes(map(flags(self).__getitem__, rows)))
@@ -134,10 +135,6 @@ def from_buffer(spec: ColumnSpec, buffer: Any, valid: bytes | None = None, dicti
     """A column over an existing buffer (bytes, array, NumPy array) of items of the dtype."""
     raw = memoryview(buffer).cast("B")
     return Column(spec, raw.cast(CODES[spec.dtype]).toreadonly(), valid, tuple(dictionary))  # type: ignore[call-overload]
-
-
-def _array_code(dtype: DType) -> str:
-    return "B" if dtype == "bool" else CODES[dtype]  # `array` has no code for booleans
 
 
 def view(data: Any, dtype: DType) -> memoryview:
@@ -183,12 +180,16 @@ class ColumnBuilder:
         self._data: Any = None
         self._there = bytearray()  # a flag for each row up to the last missing one
         self._codes = defaultdict[str, int](itertools.count().__next__)  # a new text gets the next code
-        self._rows = 0
+        self._untyped = 0  # rows until the dtype is known
         if spec:
             self._become(spec.dtype)
 
     def __len__(self) -> int:
-        return self._rows
+        return self._untyped if self._data is None else len(self._data)
+
+    def appender(self, value: Value) -> Callable[[Any], object]:
+        """As `append`, for values of the type of this one while there are no others; it may raise OverflowError."""
+        return self._data.append if type(value) is self._fitting else self.append
 
     def append(self, value: Value) -> None:
         if value is None:
@@ -203,7 +204,6 @@ class ColumnBuilder:
             self._data.append(self._codes[value])
         else:
             self._append_slowly(value)
-        self._rows += 1
 
     def extend(self, values: Sequence[Value]) -> None:
         """Many values. Typed buffers (array, NumPy) of the column's dtype and lists of one type are quick."""
@@ -218,21 +218,21 @@ class ColumnBuilder:
         elif rows > 0:
             self.append(value)
             self._data.extend(self._data[-1:] * (rows - 1))
-            self._rows += rows - 1
 
     def skip(self, rows: int) -> None:
         """`rows` missing values."""
         if rows <= 0:
             return
-        if self._data is not None:
-            self._pad(rows)
         self._mark(bytes(rows))
-        self._rows += rows
+        if self._data is None:
+            self._untyped += rows
+        else:
+            self._pad(rows)
 
     def build(self, rows: int, *, copy: bool = False) -> Column:
         """The finished column, filled up with missing values to `rows`. Only with a copy can it grow afterwards: an
         array that a memoryview looks at cannot be resized."""
-        self.skip(rows - self._rows)
+        self.skip(rows - len(self))
         dtype: DType = self._dtype or "f64"
         data = self._data if self._data is not None else array("d", bytes(8 * rows))
         if copy:
@@ -246,14 +246,14 @@ class ColumnBuilder:
         """Take on a dtype; the rows so far are missing."""
         self._dtype, self._fitting = dtype, _FITTING.get(dtype)
         self._data = bytearray() if dtype == "bool" else array(CODES[dtype])
-        self._pad(self._rows)
+        self._pad(self._untyped)
 
     def _pad(self, rows: int) -> None:
         self._data.extend(bytes(rows) if self._dtype == "bool" else array(self._data.typecode, [0]) * rows)
 
     def _mark(self, flags: bytes) -> None:
         """Note which of the next rows are there."""
-        self._there.extend(b"\x01" * (self._rows - len(self._there)))
+        self._there.extend(b"\x01" * (len(self) - len(self._there)))
         self._there.extend(flags)
 
     def _extend_by_buffer(self, values: Any) -> bool:
@@ -270,7 +270,6 @@ class ColumnBuilder:
             self._data.extend(view.tobytes())
         else:
             self._data.frombytes(view.tobytes())
-        self._rows += len(view)
         return True
 
     def _extend_by_type(self, values: Sequence[Value]) -> bool:
@@ -287,10 +286,9 @@ class ColumnBuilder:
             return False
         if self._dtype is None:
             self._become(dtype)
-        self._data.extend(data)
         if gaps:
             self._mark(bytes(value is not None for value in values))
-        self._rows += len(values)
+        self._data.extend(data)
         return True
 
     def _items(self, dtype: DType, values: Any, gaps: bool) -> Any:

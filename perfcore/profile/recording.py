@@ -99,8 +99,11 @@ class Run:
     `disturbed` when the machine got in the way, and writes rows; a warm-up's rows are not kept.
 
     Runs with the same `block` were taken in turn with those of the other jobs of the plan, `position` is the
-    place within the block.
+    place within the block. So many runs as `following` come next and nothing before them: a collector may take them
+    along and give each when it is asked for; it sets `started` then.
     """
+
+    following = 0
 
     def __init__(
         self, session: Session, *, index: int, block: int, position: int, started: int, warmup: bool = False

@@ -6,6 +6,7 @@ an optional validity bitmap: a missing value is absent, never 0 or NaN. Text is 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +27,7 @@ from perfcore.profile.columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars
 
@@ -218,6 +219,8 @@ class TableBuilder:
         self.name = name
         self._columns = {spec.name: ColumnBuilder(spec.name, spec) for spec in specs}
         self._rows = 0
+        self._row: tuple[object, ...] | None = None  # names and types of the row that was added last
+        self._appenders: list[Callable[[Any], object]] = []  # of its columns
 
     def __len__(self) -> int:
         return self._rows
@@ -231,13 +234,19 @@ class TableBuilder:
 
     def add(self, **values: Value) -> None:
         """One row; columns that are not named hold no value in it."""
-        columns, rows = self._columns, self._rows
-        for name, value in values.items():
-            builder = columns.get(name)
-            if builder is None or len(builder) != rows:
-                builder = self._builder(name)
-            builder.append(value)
+        row = (*values, *map(type, values.values()))
+        if row == self._row:  # as the rows of most tables are
+            with contextlib.suppress(OverflowError):
+                for append, value in zip(self._appenders, values.values(), strict=True):
+                    append(value)
+                self._rows += 1
+                return
+        builders = [self._builder(name) for name in values]
+        for builder, value in zip(builders, values.values(), strict=True):
+            if len(builder) == self._rows:
+                builder.append(value)
         self._rows += 1
+        self._row, self._appenders = row, list(map(ColumnBuilder.appender, builders, values.values()))
 
     def extend(self, columns: Mapping[str, Sequence[Value]]) -> None:
         """Many rows, given as columns of one length."""
@@ -247,6 +256,7 @@ class TableBuilder:
         for name, values in columns.items():
             self._builder(name).extend(values)
         self._rows += lengths.pop() if lengths else 0
+        self._row = None
 
     def build(self) -> Table:
         columns = tuple(builder.build(self._rows) for builder in self._columns.values())

@@ -56,6 +56,15 @@ def test_jobs_take_turns_every_other_block_backwards() -> None:
     assert [turn.position for turn in turns] == [0, 1, 0, 1, 0, 1]
 
 
+def test_runs_follow_where_no_other_job_takes_turns_and_no_time_is_set() -> None:
+    alone, limited = Schedule(repeat=3, warmup=2), Schedule(repeat=3, warmup=0, budget=100.0)
+    assert [turn.following for turn in _turns(alone)] == [0, 0, 2, 1, 0]
+    assert {turn.following for turn in _turns(limited)} == {0}
+    assert [turn.following for turn in _turns(alone, Schedule(repeat=5, warmup=0))] == [0] * 8 + [1, 0]
+    in_blocks = (Schedule(repeat=2, warmup=0, order="blocks"),) * 2
+    assert [turn.following for turn in _turns(*in_blocks)] == [1, 0, 1, 0]
+
+
 def test_in_blocks_a_job_is_finished_before_the_next_and_shares_no_block_with_it() -> None:
     turns = _turns(Schedule(repeat=2, warmup=0, order="blocks"), Schedule(repeat=2, warmup=0, order="blocks"))
     assert [turn.job for turn in turns] == [0, 0, 1, 1]

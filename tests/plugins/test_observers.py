@@ -92,6 +92,16 @@ def watch(session, run):
     assert warnings == []
 
 
+def test_no_run_is_taken_along_where_an_observer_wraps_runs(site: Site, warnings: list[str]) -> None:
+    collector = COLLECTOR.replace('trace.append("collect")', "trace.append(run.following)")
+    install(site, "def watch(run):\n    trace.append('seen')", "collector.collect:watch", collector=collector)
+    collect(warnings, runs=3)
+    assert [entry for entry in trace() if entry in (0, 1, 2)] == [0, 0, 0]
+    trace().clear()
+    collect(warnings, runs=3, disabled=["watch-perf"])
+    assert [entry for entry in trace() if entry in (0, 1, 2)] == [2, 1, 0]
+
+
 def test_an_observer_takes_the_arguments_it_needs(site: Site, warnings: list[str]) -> None:
     observers = """
 import functools

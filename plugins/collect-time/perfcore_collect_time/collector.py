@@ -177,7 +177,8 @@ class TimeCollector:
             session.note(note)
 
     def _measure(self, state: _State, run: Run) -> Result:
-        result, job = self._run(state, "run"), state.job
+        result, job = self._run(state, "run", run.following if self._alone(state) else 0), state.job
+        run.started = result.started
         if not result.why and not result.exitcode:
             return result
         from perfcore_collect_kit import exit_status
@@ -204,10 +205,14 @@ class TimeCollector:
         hint = f"{name} has to end with exit code 0"
         raise exit_status.failed(step, run, result.exitcode, result.words, shell=True, hint=hint)
 
-    def _run(self, state: _State, name: str) -> Result:
+    def _alone(self, state: _State) -> bool:
+        """Whether nothing has to be done between two runs."""
+        return not (self.settings.setup or self.settings.cleanup or state.clock.known)
+
+    def _run(self, state: _State, name: str, following: int = 0) -> Result:
         key = self._key(state, name)
         try:
-            return state.helper.run(key)
+            return state.helper.run(key, following)
         except StartError as error:
             from perfcore_collect_kit import exit_status
 

@@ -7,8 +7,12 @@ A frame is four bytes of length and a marshalled tuple:
 
     (DEFINE, key, spec)    a command, `spec` as in `launcher.Spec`; no answer
     (FORGET, key)          no answer
-    (RUN, key, cpus)       answered by (FAILED, step, errno) or by (DONE, numbers)
+    (RUN, key, cpus, most) at most so many runs, one after the other; answered by (DONE, runs, failure, floor)
     (STOP,)                ends the command that runs, if any; answered by (STOPPED,), after the run's answer
+
+There are fewer runs than asked for when one did not end well, which is the last then, or when they took longer than
+`BATCH` together. `runs` has what `launcher` makes numbers of, for each run; `failure` is the (step, errno) of one more
+run that could not be started, or nothing; `floor` is the most memory that this process ever had.
 
 When the socket is closed, the command that runs is ended, and so is this process.
 """
@@ -23,13 +27,16 @@ import os
 import select
 import time
 
-DEFINE, FORGET, RUN, STOP, FAILED, DONE, STOPPED = range(7)
+DEFINE, FORGET, RUN, STOP, DONE, STOPPED = range(6)
 OURS, COMPLAINTS = 1, 2  # what can stand for a file of standard output: that of perf, the pipe of complaints
 NULL = b"/dev/null"
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 # It trades two costs: with a longer one a timeout or Ctrl-C takes effect later, with a shorter one the helper wakes
 # more often on a CPU that the command may want.
 TICK = 0.1  # seconds between two looks at the socket while a command runs
+# An answer costs as much as a third of the shortest run, and what was measured since the last one is lost if this
+# process ends. Less than a tick, so that no look falls into a run that begins early enough not to be the last.
+BATCH = 0.02  # seconds in which runs begin that are answered together
 
 _PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 _SPAWN_SETPGROUP, _SPAWN_SETSIGDEF, _SPAWN_SETSIGMASK = 2, 4, 8  # <spawn.h> of glibc and musl
@@ -85,6 +92,7 @@ class Server:
         self.started = 0
         self.why = ""
         self.attributes = self._attributes()
+        self.spawn = self.libc.posix_spawn
         self.schedstat = os.open("/proc/self/schedstat", os.O_RDONLY) if os.path.exists("/proc/self/schedstat") else -1
         self.events = select.poll()
         self.events.register(control, select.POLLIN)
@@ -104,15 +112,21 @@ class Server:
             else:
                 self._send((STOPPED,))
 
-    def _run(self, key: int, cpus: Frame) -> None:
+    def _run(self, key: int, cpus: Frame, most: int) -> None:
         command = self.commands[key]
-        failure = self._prepare(command, command.cpus or frozenset(cpus))
-        if failure:
-            self._send(failure)
-            return
-        numbers, why = self._measure(command)
-        self._send((DONE, numbers) if numbers else (FAILED, "start", why))
-        if why == "stopped":
+        runs: list[Frame] = []
+        self.why = ""
+        last = time.perf_counter_ns() + int(BATCH * 1e9)
+        self._look_later(TICK)
+        while True:
+            failure = self._prepare(command, command.cpus or frozenset(cpus)) or self._measure(command, runs)
+            if failure or self.why or runs[-1][1] or len(runs) == most or time.perf_counter_ns() > last:
+                break
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        if self.why == "gone":
+            raise GoneError
+        self._send((DONE, runs, failure, self.peak))
+        if self.why == "stopped":
             self._send((STOPPED,))
 
     def _prepare(self, command: Prepared, cpus: frozenset[int]) -> Frame | None:
@@ -133,8 +147,8 @@ class Server:
                 os.sched_setaffinity(0, cpus)
                 self.cpus = frozenset(os.sched_getaffinity(0))
         except (OSError, ValueError, OverflowError) as error:
-            return FAILED, step, getattr(error, "errno", 0) or 0
-        return None if cpus == self.cpus else (FAILED, "cpus", 0)
+            return step, getattr(error, "errno", 0) or 0
+        return None if cpus == self.cpus else ("cpus", 0)
 
     def _changes(self, stream: int, wanted: bytes | int) -> bool:
         """Whether a stream has to be opened: files are opened anew for every run, the null device is not."""
@@ -148,39 +162,36 @@ class Server:
             return os.dup(self.stdout if command.stdout == OURS else 2)
         return os.open(command.stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
 
-    def _measure(self, command: Prepared) -> tuple[dict[str, Any], Any]:
-        """One run: (numbers, why it was ended) or ({}, errno). Between the two readings of the clock stand the
-        start, the wait, and one read of our own delay that the command does not wait for.
+    def _measure(self, command: Prepared, runs: list[Frame]) -> Frame | None:
+        """One run, whose numbers are added to those of others; or why it could not be started. Between the two readings
+        of the clock stand the start, the wait, and one read of our own delay that the command does not wait for.
 
         The wait is that for a child, not one for a signal or a descriptor: the kernel then lets us go on where the
         command ran, and the next one begins on a CPU that is warm.
         """
         clock, wait, schedstat = time.perf_counter_ns, os.waitid, self.schedstat
         arguments = ctypes.byref(self.pid), command.path, None, self.attributes, command.argv, command.environment
-        spawn, pid_kind, ending = self.libc.posix_spawn, os.P_PID, os.WEXITED | os.WNOWAIT
-        self.why = ""
+        spawn, pid_kind, ending = self.spawn, os.P_PID, os.WEXITED | os.WNOWAIT
         self.started = clock()
-        self._look_later(command)
+        if command.timeout is not None:
+            self._look_later(self._remaining(command))
         start = clock()
         failed = spawn(*arguments)
         if failed:
-            _signal.setitimer(_signal.ITIMER_REAL, 0)
-            return {}, failed
+            return "start", failed
         before = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
         pid = self.pid.value
         self.running = command
         wait(pid_kind, pid, ending)
         end = clock()
         self.running = None
-        _signal.setitimer(_signal.ITIMER_REAL, 0)
         after = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
-        numbers = _numbers(pid, end - start, _delay(before, after))
-        if self.why == "gone":
-            raise GoneError
-        if numbers["max_rss"] > self.peak:  # what this process has had is never more than what its child reports
+        threads, delay = _cpu_time(pid), _schedstat(pid)
+        _, status, used = os.wait4(pid, 0)
+        if used.ru_maxrss * 1024 > self.peak:  # what this process has had is never more than what its child reports
             self.peak = _peak()
-        numbers.update(why=self.why, left=self._left(), floor=self.peak)
-        return numbers, self.why
+        runs.append((self.why, status, self._left(), start, end, threads, before, after, delay, tuple(used)))
+        return None
 
     def _look(self, *_: Any) -> None:
         """Every now and then while a command runs: reap what it left to us, end it when it is to be ended. The wait
@@ -195,11 +206,11 @@ class Server:
             self.running = None
             self._end(pid)
         else:
-            self._look_later(self.running)
+            self._look_later(self._remaining(self.running))
 
-    def _look_later(self, command: Prepared) -> None:
+    def _look_later(self, remaining: float) -> None:
         """Again and again, since a signal that comes just before the wait begins does not end it."""
-        _signal.setitimer(_signal.ITIMER_REAL, max(0.001, min(TICK, self._remaining(command))), TICK)
+        _signal.setitimer(_signal.ITIMER_REAL, max(0.001, min(TICK, remaining)), TICK)
 
     def _remaining(self, command: Prepared) -> float:
         """Seconds that the command may still take."""
@@ -254,14 +265,12 @@ class Server:
 
     def _left(self) -> int:
         """How many processes the command left behind, ended or not. They are ours now; those that live go on."""
-        living: set[int] = set()
-        try:
-            while (child := os.waitpid(-1, os.WNOHANG)[0]) > 0:
-                self.adopted.add(child)
-            living = set(self._descendants())
-        except ChildProcessError:
-            pass
-        remaining = (self.adopted - self.known) | living
+        # Not that of `os`, which makes an exception where there are none, as after most runs.
+        while (child := self.libc.waitpid(-1, None, os.WNOHANG)) > 0:
+            self.adopted.add(child)
+        if child < 0 and not self.adopted and not self.known:
+            return 0
+        remaining = (self.adopted - self.known) | (set() if child < 0 else set(self._descendants()))
         self.known = {pid for pid in self.known | remaining if os.path.exists(f"/proc/{pid}")}
         self.adopted = set()
         return len(remaining)
@@ -280,13 +289,14 @@ class Server:
         return descendants
 
     def _attributes(self) -> Any:
-        """A process group of its own, no signal blocked, and none ignored that only Python ignores."""
+        """A process group of its own, no signal blocked, and none ignored that only Python ignores. The C library asks
+        the kernel first how a signal is handled that is not to be reset: so all of them are."""
         # More than posix_spawnattr_t has in glibc and musl, some 340 bytes; sigset_t below has 128.
         libc, attributes = self.libc, ctypes.create_string_buffer(1024)
         libc.posix_spawnattr_init(attributes)
         libc.posix_spawnattr_setpgroup(attributes, 0)
         libc.posix_spawnattr_setsigmask(attributes, self._signal_set())
-        libc.posix_spawnattr_setsigdefault(attributes, self._signal_set(_signal.SIGPIPE, _signal.SIGXFSZ))
+        libc.posix_spawnattr_setsigdefault(attributes, self._signal_set(*_signal.valid_signals()))
         flags = _SPAWN_SETPGROUP | _SPAWN_SETSIGMASK | _SPAWN_SETSIGDEF
         libc.posix_spawnattr_setflags(attributes, ctypes.c_short(flags))
         return attributes
@@ -319,34 +329,6 @@ class Server:
             raise GoneError from error
 
 
-def _numbers(pid: int, wall: int, own_delay: int | None) -> dict[str, Any]:
-    """What a zombie took; and then it is no more.
-
-    The user and system time of wait4 are whole microseconds, rounded down, with the children that the command
-    waited for; the process's clock has nanoseconds, without children. Neither is ever too large: the larger one
-    is the better.
-    """
-    threads, delay = _cpu_time(pid), _main_thread_delay(pid)
-    _, status, used = os.wait4(pid, 0)
-    # Back to microseconds as integers: Python makes floats of the two `timeval`s.
-    user, system = round(used.ru_utime * 1e6) * 1000, round(used.ru_stime * 1e6) * 1000
-    return {
-        "status": status,
-        "cpu": max(threads, user + system),
-        "wall": wall,
-        "user": user,
-        "system": system,
-        # In KiB (getrusage(2)). The kernel begins it with the peak of whoever started the command (exec_mmap in
-        # fs/exec.c), which is why this process has to be small.
-        "max_rss": used.ru_maxrss * 1024,
-        "voluntary_switches": used.ru_nvcsw,
-        "involuntary_switches": used.ru_nivcsw,
-        "minor_faults": used.ru_minflt,
-        "major_faults": used.ru_majflt,
-        "run_delay": None if delay is None or own_delay is None else delay + own_delay,
-    }
-
-
 def _cpu_time(pid: int) -> int:
     try:
         return time.clock_gettime_ns((~pid << 3) | _ALL_CPU_TIME)
@@ -354,22 +336,16 @@ def _cpu_time(pid: int) -> int:
         return 0
 
 
-def _main_thread_delay(pid: int) -> int | None:
+def _schedstat(pid: int) -> bytes:
+    """What the kernel says of the main thread's waits for a CPU."""
     try:
         file = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
     except OSError:
-        return None
+        return b""
     try:
-        # Three numbers (Documentation/scheduler/sched-stats.rst): time on a CPU, time in the queue of one, slices.
-        return _delay(b"0 0 0", os.read(file, 80))
+        return os.read(file, 80)
     finally:
         os.close(file)
-
-
-def _delay(before: bytes, after: bytes) -> int | None:
-    """Nanoseconds in the queue of a CPU between two readings; kernels that do not count them have 0 slices."""
-    old, new = before.split(), after.split()
-    return int(new[1]) - int(old[1]) if old and new and new[2] != b"0" else None
 
 
 def _peak() -> int:

@@ -15,6 +15,8 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,14 +44,16 @@ exec(marshal.loads(d))"""
 
 class Result(NamedTuple):
     """What came of one command. `exitcode` is negative for a signal; `why` is `timeout` where it was ended for
-    taking too long; `left` counts the processes it left behind; `floor` is the peak memory it began with."""
+    taking too long; `left` counts the processes it left behind; `floor` is the peak memory it began with; `started` is
+    when it began, in nanoseconds since 1970."""
 
     exitcode: int
     why: str
     left: int
     floor: int
     numbers: Mapping[str, int | None]
-    words: bytes
+    words: bytes = b""
+    started: int = 0
 
 
 class Helper:
@@ -67,6 +71,8 @@ class Helper:
         self._events.register(self._complaints, select.POLLIN)
         self._words = b""
         self._rest = b""
+        self._silent: set[int] = set()  # keys of commands that said nothing until now
+        self._ahead: dict[int, deque[Result | StartError]] = {}
 
     def define(self, spec: Spec) -> int:
         """Make a command known; gives the key to run it by."""
@@ -81,28 +87,46 @@ class Helper:
 
     def forget(self, key: int) -> None:
         with self._lock:
+            self._ahead.pop(key, None)
             if self.ended is None:
                 self._send((helper.FORGET, key))
 
-    def run(self, key: int) -> Result:
+    def run(self, key: int, following: int = 0) -> Result:
         """Run a command to its end. Interrupted (Ctrl-C), it ends the command and everything that it started
-        before the interrupt goes on."""
+        before the interrupt goes on.
+
+        `following` runs of the same command come next, and nothing before them. Short ones may be taken along, so
+        that nothing but the helper runs between them; calls that follow give their results. They end with the first
+        that does not end well; and a command that says something is run alone, so that it is known in which run."""
         with self._lock:
-            if self.ended is not None:
-                raise _gone(self.ended, b"")
-            self._listen()
-            self._words = b""
-            try:
-                self._send((helper.RUN, key, tuple(os.sched_getaffinity(0))))
-                kind, *fields = self._answer()
-            except BaseException:
-                if self.ended is None:
-                    self._stop()
-                raise
-            self._listen()
-        if kind == helper.FAILED:
-            raise StartError(*fields)
-        return _result(fields[0], self._words)
+            ahead = self._ahead.get(key)
+            if not ahead:
+                ahead = self._ahead[key] = deque(self._take(key, 1 + following if key in self._silent else 1))
+            result = ahead.popleft()
+        if isinstance(result, StartError):
+            raise result
+        return result
+
+    def _take(self, key: int, most: int) -> list[Result | StartError]:
+        """The results of one run or more."""
+        if self.ended is not None:
+            raise _gone(self.ended, b"")
+        self._listen()
+        self._words = b""
+        try:
+            self._send((helper.RUN, key, tuple(os.sched_getaffinity(0)), most))
+            _, runs, failure, floor = self._answer()
+        except BaseException:
+            if self.ended is None:
+                self._stop()
+            raise
+        self._listen()
+        (self._silent.discard if self._words else self._silent.add)(key)
+        since = time.time_ns() - time.perf_counter_ns()
+        results = [_result(run, floor, since) for run in runs]
+        if failure:
+            return [*results, StartError(*failure)]
+        return [*results[:-1], results[-1]._replace(words=self._words)]
 
     def close(self) -> None:
         """End the helper; what commands left behind lives on. Harmless when it has ended."""
@@ -228,15 +252,39 @@ def _code() -> Any:
     return loader.get_code(helper.__name__)
 
 
-def _result(numbers: dict[str, Any], words: bytes) -> Result:
-    return Result(
-        exitcode=os.waitstatus_to_exitcode(numbers.pop("status")),
-        why=numbers.pop("why"),
-        left=numbers.pop("left"),
-        floor=numbers.pop("floor"),
-        numbers=numbers,
-        words=words,
-    )
+def _result(run: tuple[Any, ...], floor: int, since: int) -> Result:
+    """What the helper tells of a run, which began `since` the zero of its clock.
+
+    The user and system time of wait4 are whole microseconds, rounded down, with the children that the command
+    waited for; the process's clock has nanoseconds, without children. Neither is ever too large: the larger one
+    is the better.
+    """
+    why, status, left, start, end, threads, before, after, schedstat, used = run
+    # Back to microseconds as integers: Python makes floats of the two `timeval`s.
+    user, system = round(used[0] * 1e6) * 1000, round(used[1] * 1e6) * 1000
+    # Three numbers (Documentation/scheduler/sched-stats.rst): time on a CPU, time in the queue of one, slices.
+    delay, own_delay = _delay(b"0 0 0", schedstat), _delay(before, after)
+    numbers = {
+        "cpu": max(threads, user + system),
+        "wall": end - start,
+        "user": user,
+        "system": system,
+        # In KiB (getrusage(2)). The kernel begins it with the peak of whoever started the command (exec_mmap in
+        # fs/exec.c), which is why the helper has to be small.
+        "max_rss": used[2] * 1024,
+        "voluntary_switches": used[14],
+        "involuntary_switches": used[15],
+        "minor_faults": used[6],
+        "major_faults": used[7],
+        "run_delay": None if delay is None or own_delay is None else delay + own_delay,
+    }
+    return Result(os.waitstatus_to_exitcode(status), why, left, floor, numbers, started=start + since)
+
+
+def _delay(before: bytes, after: bytes) -> int | None:
+    """Nanoseconds in the queue of a CPU between two readings; kernels that do not count them have 0 slices."""
+    old, new = before.split(), after.split()
+    return int(new[1]) - int(old[1]) if old and new and new[2] != b"0" else None
 
 
 def _gone(status: int | None, words: bytes) -> PluginError:

@@ -45,6 +45,69 @@ def test_words_of_an_earlier_run_are_not_its_last(measure: Measure) -> None:
     assert "end of its output" not in caught.value.message
 
 
+def _take(measuring: Measuring, runs: int) -> None:
+    """Runs of one command with nothing between them."""
+    for following in reversed(range(runs)):
+        measuring.run(following=following)
+
+
+def test_short_runs_are_taken_along(tmp_path: Path) -> None:
+    """Before they are asked for, on a machine that has the time."""
+    job = Job(argv=("sh", "-c", "echo x >> runs"), cmd="sh", cwd=tmp_path)
+    taken = []
+    with Measuring(TimeCollector(), job) as measuring:
+        for following in reversed(range(100)):
+            measuring.run(following=following)
+            taken.append(len((tmp_path / "runs").read_text().split()))
+    assert taken[0] == 1
+    assert taken[-1] == 100
+    assert taken != list(range(1, 101))
+
+
+def test_no_run_comes_after_one_that_failed(tmp_path: Path) -> None:
+    """Short runs are taken together; a failure among them is the last, and is told as what it is."""
+    script = "echo x >> runs; test $(wc -l < runs) -lt 5"
+    with Measuring(TimeCollector(), Job(argv=("sh", "-c", script), cmd="sh", cwd=tmp_path)) as measuring:
+        with pytest.raises(CommandFailedError, match=r"exited with code 1 in run 5"):
+            _take(measuring, 10)
+        assert len(measuring.rows) == 4
+    assert (tmp_path / "runs").read_text().split() == ["x"] * 5
+
+
+def test_a_program_that_is_removed_by_a_run_cannot_be_started_in_the_next(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho x >> runs\ntest $(wc -l < runs) -lt 3 || rm program\n")
+    program.chmod(0o755)
+    with Measuring(TimeCollector(), Job(argv=("./program",), cmd="./program", cwd=tmp_path)) as measuring:
+        with pytest.raises(CommandFailedError, match="cannot be started: No such file"):
+            _take(measuring, 10)
+        assert len(measuring.rows) == 3
+
+
+def test_the_last_words_of_runs_that_follow_are_those_of_the_run(tmp_path: Path) -> None:
+    script = "echo x >> runs; n=$(wc -l < runs); echo said by $n >&2; test $n -lt 4"
+    job = Job(argv=("sh", "-c", script), cmd="sh", cwd=tmp_path)
+    with pytest.raises(CommandFailedError) as caught, Measuring(TimeCollector(), job) as measuring:
+        _take(measuring, 10)
+    assert caught.value.message.endswith("end of its output:\n  said by 4")
+
+
+def test_a_limit_holds_for_each_of_runs_that_follow(tmp_path: Path, marker: str) -> None:
+    script = f"echo x >> runs; test $(wc -l < runs) -lt 4 || sleep {marker}"
+    job = Job(argv=("sh", "-c", script), cmd="sh", cwd=tmp_path)
+    collector, error = TimeCollector(TimeSettings(timeout=0.5)), r"was ended in run 4: it took longer than 0\.5 s"
+    with pytest.raises(CommandFailedError, match=error), Measuring(collector, job) as measuring:
+        _take(measuring, 10)
+    assert living(marker) == []
+
+
+def test_setup_and_cleanup_enclose_each_of_runs_that_follow(tmp_path: Path) -> None:
+    settings = TimeSettings(setup="echo setup >> log", cleanup="echo cleanup >> log")
+    with Measuring(TimeCollector(settings), Job(argv=("sh", "-c", "echo run >> log"), cmd="sh", cwd=tmp_path)) as each:
+        _take(each, 3)
+    assert (tmp_path / "log").read_text().split() == ["setup", "run", "cleanup"] * 3
+
+
 def test_a_signal_is_told_by_name(measure: Measure) -> None:
     with pytest.raises(CommandFailedError, match=r"was ended by signal 9 \(SIGKILL\) in run 1") as caught:
         measure("sh", "-c", "kill -9 $$")

@@ -117,10 +117,11 @@ class Measuring:
         finally:
             self._workspace.cleanup()
 
-    def run(self, *, warmup: bool = False) -> Run:
+    def run(self, *, warmup: bool = False, following: int = 0) -> Run:
         """Take one run. One that raises is no run."""
         run_number = len(self.runs)
         run = Run(self.session, index=run_number, block=run_number, position=0, started=run_number, warmup=warmup)
+        run.following = following
         self.driver.collect(self.session, run)
         self.runs.append(run)
         return run
@@ -200,6 +201,16 @@ class CollectorContract:
                 measuring.run(warmup=warmup)
                 assert trace.read_text().split() == ["x"] * count
         assert trace.read_text().split() == ["x"] * 3
+
+    def test_no_more_runs_are_taken_along_than_follow(self, driver: Collector, tmp_path: Path) -> None:
+        """Each is a run of its own, that began after the one before."""
+        with Measuring(driver, self.job(tmp_path, TRACE, "x")) as measuring:
+            for following in (0, 3, 2, 1, 0):
+                measuring.run(following=following)
+            assert sorted({row["run"] for row in measuring.rows}) == [0, 1, 2, 3, 4]
+        assert (tmp_path / "trace").read_text().split() == ["x"] * 5
+        started = [run.started for run in measuring.runs]
+        assert started == sorted(set(started))
 
     def test_each_run_writes_rows_of_its_own(self, driver: Collector, tmp_path: Path) -> None:
         """At least one, under the run's number; rows of earlier runs stay as they are until `after`."""
