@@ -35,18 +35,21 @@ def reduced(numbers: memoryview) -> tuple[Relative, bytes, bytes] | None:
     """(how the items are meant, the items, the bitmap of which there are); None where numbers as they are, are as
     short."""
     rows, values = len(numbers), array("q", numbers.tobytes())
-    if rows < _FEWEST or not -_FAR < min(values) <= max(values) - 256 < _FAR:  # one byte is short as it is
+    if rows < _FEWEST:
         return None
     sample = range(1, rows, max(1, rows // _SAMPLE))
-    steps = Counter(values[row] - values[row - 1] for row in sample)
-    distances = Counter(values[row] - row for row in sample)
-    distance, count = distances.most_common(1)[0]
-    if count > len(sample) // 2:
+    sampled = values[1 :: sample.step]
+    distance, count = Counter(map(operator.sub, sampled, sample)).most_common(1)[0]
+    steps = Counter(map(operator.sub, sampled, values[: -1 : sample.step]))
+    to_row = count > len(sample) // 2
+    if not to_row and (sum(steps[step] for step in range(256)) <= 0.9 * len(sample) or len(steps) == 1):
+        return None
+    if not -_FAR < min(values) <= max(values) - 256 < _FAR:  # one byte is short as it is
+        return None
+    if to_row:
         return _packed(Relative("row"), array("q", map(operator.sub, values, range(rows))), distance)
-    if sum(count for step, count in steps.items() if 0 <= step < 256) > 0.9 * len(sample) and len(steps) > 1:
-        differences = array("q", (0, *map(operator.sub, values[1:], values)))
-        return _packed(Relative("previous", start=values[0]), differences, steps.most_common(1)[0][0])
-    return None
+    differences = array("q", (0, *map(operator.sub, values[1:], values)))
+    return _packed(Relative("previous", start=values[0]), differences, steps.most_common(1)[0][0])
 
 
 def restored(items: array[int], marks: bytes | None, relative: Relative, rows: int) -> array[int]:
@@ -65,12 +68,13 @@ def restored(items: array[int], marks: bytes | None, relative: Relative, rows: i
 
 def _packed(relative: Relative, items: array[int], usual: int) -> tuple[Relative, bytes, bytes] | None:
     """`usual` is probably the most frequent item."""
-    relative.least = least = min(items)
-    if max(abs(least), max(items) - least) >= BOUND:
-        return None
     marks = b""
-    if items.count(usual) > len(items) // 2:
-        relative.usual = usual - least
-        flags = bytes(map(operator.ne, items, repeat(usual)))
+    flags = bytes(map(operator.ne, items, repeat(usual)))
+    if flags.count(0) > len(items) // 2:
         items, marks = array("q", compress(items, flags)), bitmap.pack(flags)
+    relative.least = least = min(usual, min(items, default=usual))
+    if max(abs(least), max(usual, max(items, default=usual)) - least) >= BOUND:
+        return None
+    if marks:
+        relative.usual = usual - least
     return relative, array("q", map(operator.sub, items, repeat(least))).tobytes(), marks

@@ -6,7 +6,10 @@ row, so that code that only moves changes no shared row.
 
 from __future__ import annotations
 
+import operator
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import TypeAlias, TypeVar
 
 import attrs
@@ -155,11 +158,12 @@ def _are_distinct(parent: Rows, frame: Rows) -> bool:
     """Whether no two stacks are equal. Of those that stand on the row before them, each parent has one; so only the
     others are compared, with each other and with that one."""
     rows = leaps(parent)
-    keys = list(zip(map(parent.__getitem__, rows), map(frame.__getitem__, rows), strict=True))
-    last = len(parent) - 1
-    return len(set(keys)) == len(keys) and not any(
-        up < last and parent[up + 1] == up and frame[up + 1] == own for up, own in keys
-    )
+    ups, own = (array("q", map(column.__getitem__, rows)) for column in (parent, frame))
+    if len(set(zip(ups, own, strict=True))) < len(rows):
+        return False
+    following = map(frame.__getitem__, map((1).__add__, ups))
+    alike = compress(ups, map(operator.eq, following, own))
+    return all(parent[up + 1] != up for up in alike)
 
 
 def _number(seen: Iterable[_Key], keys: Iterable[_Key], positions: list[int]) -> list[int]:

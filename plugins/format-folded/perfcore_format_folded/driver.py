@@ -22,6 +22,7 @@ from perfcore_format_folded import frames, reading
 
 # As many bytes as `sniff` is given: the last line of so many may be cut.
 _HEAD = 4096
+_BUFFER = 1 << 20  # bytes: of a large file most lines lie in one
 _LINE = re.compile(rb"[^\n]* -?[0-9]+(\.[0-9]+)?\r?")
 # By convention of stackcollapse-*.pl, async-profiler and Austin.
 _SUFFIXES = (".folded", ".collapsed", ".austin")
@@ -62,7 +63,7 @@ class FoldedFormat:
         """The profile; FormatError names the line that is no stack with a count."""
         name = printable(str(path))
         try:
-            with path.open("rb") as file:
+            with path.open("rb", buffering=_BUFFER) as file:
                 # The format has no time; the file's is the best guess.
                 created = os.fstat(file.fileno()).st_mtime_ns
                 folded = reading.read(file, name)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 
 import attrs
 
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap
-from perfcore.profile.stacks import Frame
+from perfcore.profile.stacks import NOWHERE, Frame
 from perfcore.profile.table import Column, ColumnSpec, Table, column, from_buffer, table
 from perfcore.text import clip, printable
 from perfcore_format_folded import frames
@@ -24,6 +24,7 @@ from perfcore_format_folded import frames
 _COUNT = re.compile(rb"-?[0-9]{1,310}(\.[0-9]{1,400})?")  # the largest and the smallest float fit
 _WIDTH = 4  # bytes of the number of a frame: big endian, so that bytes sort as numbers do
 _SHOWN = 60
+_FEW_DIGITS = 19  # of a count that changes no sum beyond what a float can hold
 
 Amount = int | float
 
@@ -59,27 +60,37 @@ def read(file: IO[bytes], name: str) -> FoldedFile:
     facts: dict[str, str] = {}
     counts: dict[bytes, Amount] = {}
     numbers = FrameNumbers()
-    number_of = numbers.__getitem__
+    number_of, count_of = numbers.__getitem__, counts.get
     for at, line in enumerate(file, 1):
+        stack, _, count = line.rpartition(b" ")
+        digits = count.rstrip(b"\r\n")
+        # Nearly every line: neither the first one, nor one that may be a comment, nor a count that may be too large.
+        if stack > b"#" and digits.isdigit() and len(digits) < _FEW_DIGITS and counts:
+            key = b"".join(map(number_of, stack.split(b";")))
+            counts[key] = count_of(key, 0) + int(digits)
+            continue
         line = line.rstrip(b"\r\n")
-        stack, blank, count = line.rpartition(b" ")
         if not counts and (fact := _fact(line)):
             facts |= fact
             numbers.parse = frames.austin if "austin" in facts else frames.usual
-            continue
-        if not blank or not ((count.isdigit() and len(count) < 19) or _COUNT.fullmatch(count)):
-            if not line.strip():
-                continue
-            excerpt = printable(clip(line.decode("utf-8", "backslashreplace"), _SHOWN))
-            raise FormatError(f"{name}, line {at}: no stack with a count at its end: {excerpt}")
-        key = b"".join(map(number_of, stack.split(b";"))) if stack.strip() else b""
-        amount = float(count) if b"." in count else int(count)
-        if abs(amount) <= sys.float_info.max:  # compared exactly: an integer beyond it cannot be added to a float
-            amount += counts.get(key, 0)
-        if abs(amount) > sys.float_info.max:
-            raise FormatError(f"{name}, line {at}: the count is larger than numbers are stored")
-        counts[key] = amount
+        elif line.strip():
+            _add(line, counts, numbers, f"{name}, line {at}")
     return FoldedFile(facts, counts, numbers)
+
+
+def _add(line: bytes, counts: dict[bytes, Amount], numbers: FrameNumbers, where: str) -> None:
+    """Any line of a stack, or a count alone."""
+    stack, blank, count = line.rpartition(b" ")
+    if not blank or not _COUNT.fullmatch(count):
+        excerpt = printable(clip(line.decode("utf-8", "backslashreplace"), _SHOWN))
+        raise FormatError(f"{where}: no stack with a count at its end: {excerpt}")
+    key = b"".join(map(numbers.__getitem__, stack.split(b";"))) if stack.strip() else b""
+    amount = float(count) if b"." in count else int(count)
+    if abs(amount) <= sys.float_info.max:  # compared exactly: an integer beyond it cannot be added to a float
+        amount += counts.get(key, 0)
+    if abs(amount) > sys.float_info.max:
+        raise FormatError(f"{where}: the count is larger than numbers are stored")
+    counts[key] = amount
 
 
 def tables(folded: FoldedFile, amounts: Callable[[list[Amount]], Column]) -> dict[str, Table]:
@@ -98,7 +109,7 @@ def tables(folded: FoldedFile, amounts: Callable[[list[Amount]], Column]) -> dic
     function_at = dict(zip(functions, range(len(functions)), strict=True))
     names = list(folded.frames.functions)
     return {
-        "resources": table("resources", [column("stack", rows, dtype="i64"), values]),
+        "resources": Table("resources", (rows, values), len(rows)),
         "functions": table(
             "functions",
             (
@@ -118,48 +129,66 @@ def tables(folded: FoldedFile, amounts: Callable[[list[Amount]], Column]) -> dic
     }
 
 
-def _nodes(order: list[bytes]) -> tuple[Column, array[int], list[int | None]]:
+def _nodes(order: list[bytes]) -> tuple[Column, array[int], Column]:
     """(the parents of the rows of `stacks`, their frames, the row of each stack) of stacks that the list gives from its
-    end; it is empty afterwards."""
-    parents, frame_of = array("q"), array("I")
-    rows: list[int | None] = []
-    path: list[int] = []  # the rows of the stack before
-    outermost: list[int] = []
-    previous = b""
+    end; it is empty afterwards.
+
+    The new rows of a stack stand on each other. The path of a stack is kept as such runs of rows: where each begins in
+    the path, and its first row less that."""
+    texts = bytearray()
+    rows, first_rows, bases = array("q"), array("q"), array("q")
+    starts, offsets = [0], [0]
+    previous, present = b"", True
     while order:
         key = order.pop()
+        if not key:  # sorted, it is the first one
+            present = False
+            rows.append(0)
+            continue
         shared = _common(previous, key)
-        new = array("I", key[shared * _WIDTH :])
-        if sys.byteorder == "little":
-            new.byteswap()
-        first = len(parents)
-        if new:
-            if not shared:
-                outermost.append(first)
-            parents.append(path[shared - 1] if shared else 0)
-            parents.extend(range(first, first + len(new) - 1))
-            frame_of.extend(new)
-        path[shared:] = range(first, first + len(new))
-        rows.append(path[-1] if path else None)
+        while len(starts) > 1 and starts[-1] >= shared:
+            starts.pop()
+            offsets.pop()
+        first = len(texts) // _WIDTH
+        first_rows.append(first)
+        bases.append(shared - 1 + offsets[-1] if shared else NOWHERE)
+        starts.append(shared)
+        offsets.append(first - shared)
+        texts += key[shared * _WIDTH :]
+        rows.append(len(texts) // _WIDTH - 1)
         previous = key
-    present = bytearray(b"\x01") * len(parents)
-    for row in outermost:
+    frame_of = array("I", texts)
+    if sys.byteorder == "little":
+        frame_of.byteswap()
+    return _parents(len(frame_of), first_rows, bases), frame_of, _column("stack", rows, () if present else (0,))
+
+
+def _parents(rows: int, first_rows: array[int], bases: array[int]) -> Column:
+    """Rows that stand on the row before them, but for these, which stand on `bases`."""
+    parents = array("q", range(-1, rows - 1))
+    outermost = []
+    for first, base in zip(first_rows, bases, strict=True):
+        parents[first] = max(base, 0)
+        if base == NOWHERE:
+            outermost.append(first)
+    return _column("parent", parents, outermost)
+
+
+def _column(name: str, rows: array[int], missing: Sequence[int]) -> Column:
+    """Rows that a column refers to; where they are missing, they are 0."""
+    if not missing:
+        return from_buffer(_spec(name), rows)
+    present = bytearray(b"\x01") * len(rows)
+    for row in missing:
         present[row] = 0
-    return from_buffer(_spec("parent"), parents, bitmap.pack(present)), frame_of, rows
+    return from_buffer(_spec(name), rows, bitmap.pack(present))
 
 
 def _common(first: bytes, second: bytes) -> int:
     """How many frames two stacks have in common from the outermost in."""
-    low, high = 0, min(len(first), len(second)) // _WIDTH
-    if first[: high * _WIDTH] == second[: high * _WIDTH]:
-        return high
-    while high - low > 1:  # the first `low` are equal, the first `high` are not
-        middle = (low + high) // 2
-        if first[: middle * _WIDTH] == second[: middle * _WIDTH]:
-            low = middle
-        else:
-            high = middle
-    return low
+    size = min(len(first), len(second))
+    other_bits = int.from_bytes(first[:size], "big") ^ int.from_bytes(second[:size], "big")
+    return (size * 8 - other_bits.bit_length()) // (_WIDTH * 8)
 
 
 def _spec(name: str) -> ColumnSpec:

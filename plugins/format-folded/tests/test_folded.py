@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perfcore_format_folded import FoldedFormat, frames
+from perfcore_format_folded import FoldedFormat, frames, reading
 from perfcore_format_folded.driver import FoldedSettings
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
@@ -48,6 +49,29 @@ def said(profile: Any) -> dict[str, int]:
         for stack, amount in zip(resources["stack"], resources["samples"], strict=True)
         if stack is not None
     }
+
+
+STACK = st.lists(st.sampled_from(("a", "b", "# c", " d", "\x01e")), max_size=6).map(tuple)
+COUNT = st.integers(-3, 10**20) | st.sampled_from((0.5, 10**18))
+
+
+@given(st.lists(st.tuples(STACK, COUNT), min_size=1, max_size=40))
+def test_each_stack_has_the_sum_of_its_lines(samples: list[Any]) -> None:
+    lines = "".join(f"{';'.join(path) or ' '} {count}\n" for path, count in [(("main",), 1), *samples])
+    folded = reading.read(io.BytesIO(lines.encode()), "x")
+    expected: dict[Any, Any] = {("main",): 1}
+    for path, count in samples:
+        expected[path] = count + expected.get(path, 0)
+    assert list(folded.counts.values()) == list(expected.values())
+    tables = reading.tables(folded, lambda values: column("samples", list(map(float, values)), role="value"))
+    stacks, rows = Stacks.of(tables), tables["resources"].iter_rows()
+    paths = {() if row["stack"] is None else _names(stacks, row["stack"]): row["samples"] for row in rows}
+    assert paths == {path: float(count) for path, count in expected.items()}
+    assert len(set(zip(stacks.parent, stacks.frame, strict=True))) == len(stacks)
+
+
+def _names(stacks: Stacks, stack: Any) -> tuple[str, ...]:
+    return tuple(stacks.names[function] for function in stacks.path(stack))
 
 
 @pytest.mark.parametrize(
