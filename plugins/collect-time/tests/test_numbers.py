@@ -99,7 +99,7 @@ def test_page_faults_are_counted(python: Measure) -> None:
 def test_switches_are_counted(python: Measure) -> None:
     code = "import time\nfor _ in range({}): time.sleep(0.001)"
     few, many = (python(code.format(naps)).rows[0]["voluntary_switches"] for naps in (0, 100))
-    assert many - few >= 100
+    assert many - few >= 95  # a program that does not sleep may wait for a disk
 
 
 def test_a_run_that_had_to_wait_for_a_cpu_is_told(python: Measure, tmp_path: Path) -> None:
