@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
+from perfcore_sample_kit.samples import POSITION, THREAD
 
 from perfcore.errors import PluginError
 from perfcore.profile.recording import Session
@@ -15,9 +16,10 @@ from perfcore.settings import on_failure_option, option, timeout_option
 if TYPE_CHECKING:
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
-    from perfcore_collect_sample.tools import Ended, Tool
+    from perfcore_collect_sample.tools import Ended, Sampled, Tool
 
 COLUMNS = (ColumnSpec("stack", "i64"), ColumnSpec("samples", "i64", "", "value"))
+ORDER = (ColumnSpec(POSITION, "i64", role="order"), ColumnSpec(THREAD, "str"))
 _FEW = 100  # samples: with fewer, a share of one half has a standard error above 5 % (binomial, sqrt(0.25 / n))
 # Of the CPU time: py-spy sees a program from about a tenth of a second after its start (README.md), which is normal and
 # little of a long run; a note about the rest is for runs of which more is missing.
@@ -45,6 +47,9 @@ class SampleSettings:
         choices=("fp", "dwarf", "lbr"),
         identity=True,
     )
+    ordered: bool = option(
+        False, help="Keep the order of the samples of each thread, so that a flame graph shows phases."
+    )
     timeout: float | None = timeout_option()
     on_failure: str = on_failure_option()
 
@@ -53,6 +58,7 @@ class SampleSettings:
 class _State:
     tool: Tool
     samples: int = 0
+    position: int = 0  # of the next row in the order of time, over all runs
     failed: int = 0
     cpu: float = 0.0
 
@@ -75,7 +81,8 @@ class SampleCollector:
         from perfcore_collect_sample.selection import choose
 
         command.check(job)
-        return Session(job, columns=COLUMNS, state=_State(tool=choose(job, self.settings)))
+        columns = (*COLUMNS, *ORDER) if self.settings.ordered else COLUMNS
+        return Session(job, columns=columns, state=_State(tool=choose(job, self.settings)))
 
     def collect(self, session: Session, run: Run) -> None:
         """One run of the command under the tool; a row for each stack that was seen, or one with 0 samples."""
@@ -85,18 +92,14 @@ class SampleCollector:
         assert session.workspace is not None
         ended = tools.record(state.tool, session.job, session.workspace, self.settings.timeout)
         run.exitcode = self._checked(ended, state.tool, session.job, run)
-        # A row for each stack and not for each sample: a run of a minute has 6,000 samples of few stacks.
-        counts: dict[int, int] = {}
-        stacks = session.stacks  # the profile has their tables also where no sample was taken
-        for frames, count in state.tool.read(session.workspace, session.job):
-            stack = stacks.add(frames)
-            counts[stack] = counts.get(stack, 0) + count
+        sampled = state.tool.read(session.workspace, session.job)
+        rows = _in_order(sampled, session, state) if self.settings.ordered else _by_stack(sampled, session)
         if not run.warmup:
-            state.samples += sum(counts.values())
+            state.samples += sum(rows["samples"])
             state.failed += ended.missed
             state.cpu += ended.cpu or 0.0
-        if counts:
-            run.rows.extend({"stack": list(counts), "samples": list(counts.values())})
+        if rows["stack"]:
+            run.rows.extend(rows)
         else:
             run.rows.add(samples=0)
 
@@ -133,6 +136,31 @@ class SampleCollector:
         if ended.exitcode and self.settings.on_failure == "fail":
             raise exit_status.failed(command, run, ended.exitcode, ended.words, shell=job.shell)
         return ended.exitcode
+
+
+def _by_stack(sampled: Sampled, session: Session) -> dict[str, list[Any]]:
+    """A row for each stack and not for each sample: a run of a minute has 6,000 samples of few stacks."""
+    counts: dict[int, int] = {}
+    for frames, _ in sampled:
+        stack = session.stacks.add(frames)
+        counts[stack] = counts.get(stack, 0) + 1
+    return {"stack": list(counts), "samples": list(counts.values())}
+
+
+def _in_order(sampled: Sampled, session: Session, state: _State) -> dict[str, list[Any]]:
+    """A row for samples that follow each other in one stack of a thread."""
+    rows: dict[str, list[Any]] = {"stack": [], "samples": [], POSITION: [], THREAD: []}
+    last: tuple[int, str] | None = None
+    for frames, thread in sampled:
+        sample = session.stacks.add(frames), thread
+        if sample == last:
+            rows["samples"][-1] += 1
+            continue
+        last = sample
+        for name, value in zip(rows, (sample[0], 1, state.position, thread), strict=True):
+            rows[name].append(value)
+        state.position += 1
+    return rows
 
 
 def _too_few(samples: int, tool: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perfcore_collect_sample.tools import Sampled
 
 _OUTPUT = "perf.data"
-_SAMPLE = re.compile(r"^\S.*?\s(\d+)/(\d+)\s")
+_SAMPLE = re.compile(r"^(\S.*?)\s+(\d+)/(\d+)\s")
 _FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 _MISSED = re.compile(r"lost (\d+)")
 # Behind PATH, where a virtual environment has our own command of that name in front.
@@ -70,11 +70,11 @@ class KernelPerf:
             message = clip(printable(done.stderr.decode(errors="replace").strip()), 200)
             raise FormatError(f"perf cannot read its own recording: {message}")
         places, starter = Places(job.cwd), starter_pid(folder)
-        for pid, lines in _blocks(done.stdout.decode(errors="backslashreplace")):
+        for pid, thread, lines in _blocks(done.stdout.decode(errors="backslashreplace")):
             frames = [_frame(line, places) for line in lines]
             if frames and pid != starter:
                 # perf-script(1) prints the innermost frame first.
-                yield reversed([frame for frame in frames if frame is not None]), 1
+                yield reversed([frame for frame in frames if frame is not None]), encodable(thread)
 
     def failure(self, complaint: str) -> PerfError:
         # perf_event_open(2): at 2, the kernel's default, users may not see the kernel; Debian's 3 forbids all of it.
@@ -123,21 +123,21 @@ def _version(path: str) -> str | None:
     return match[1] if match and done.returncode == 0 else None
 
 
-def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """(process, lines of its frames) of each sample."""
-    pid, lines = -1, list[str]()
+def _blocks(text: str) -> Iterator[tuple[int, str, list[str]]]:
+    """(process, name of the thread, lines of its frames) of each sample."""
+    pid, thread, lines = -1, "", list[str]()
     for line in text.split("\n"):
         if not line:
             if lines:
-                yield pid, lines
+                yield pid, thread, lines
             lines = []
         elif line[0].isspace():
             lines.append(line)
         else:
             match = _SAMPLE.match(line)
-            pid = int(match[1]) if match else -1
+            pid, thread = (int(match[2]), match[1]) if match else (-1, "")
     if lines:
-        yield pid, lines
+        yield pid, thread, lines
 
 
 def _frame(line: str, places: Places) -> Frame | None:

@@ -73,7 +73,8 @@ class PySpy:
         return cls(path=path, version=done.stdout.strip().rpartition(" ")[2], settings=settings)
 
     def argv(self, folder: Path, command: Sequence[str]) -> list[str]:
-        options = {"--idle": self.settings.idle, "--native": self.settings.native, "--threads": self.settings.threads}
+        # Its `--threads` would add a frame with the number of the thread; the titles have the names without it.
+        options = {"--idle": self.settings.idle, "--native": self.settings.native}
         return [
             *(self.path, "record", "--format", "speedscope", "--output", str(folder.absolute() / _OUTPUT)),
             # `--subprocesses`, as py-spy starts the starter; full names, or files of one name would be one.
@@ -94,7 +95,8 @@ class PySpy:
         processes = [not frame.file and bool(_PROCESS.match(frame.name)) for frame in shared_frames]
         frames = [places.frame(encodable(f.name), encodable(f.file or ""), f.line) for f in shared_frames]
         for thread in recording.profiles:
-            outer = self._outer(thread.name)
+            name = _name(thread.name)
+            outer = self._outer(name)
             for sample in thread.samples:
                 if sample and max(sample) >= len(shared_frames):
                     raise FormatError(f"the output of py-spy names frame {max(sample)} of {len(shared_frames)}")
@@ -102,7 +104,7 @@ class PySpy:
                 # command's. Their numbers are of this run alone.
                 stack = [frames[index] for index in sample if not processes[index]]
                 if stack and len(sample) - len(stack) > 1:
-                    yield (*outer, *stack), 1
+                    yield (*outer, *stack), name
 
     def failure(self, complaint: str) -> PerfError:
         # py-spy reads the memory of the process (process_vm_readv(2)), which needs the right to trace it.
@@ -122,5 +124,10 @@ class PySpy:
         """A frame for the thread, where threads are told apart; never its number, which no other run has."""
         if not self.settings.threads:
             return ()
-        match = _THREAD.search(thread)
-        return (Frame(f"thread {encodable(match[1] if match else '') or '(no name)'}"),)
+        return (Frame(f"thread {thread or '(no name)'}"),)
+
+
+def _name(thread: str) -> str:
+    """The name in the title of a thread."""
+    match = _THREAD.search(thread)
+    return encodable(match[1]) if match else ""

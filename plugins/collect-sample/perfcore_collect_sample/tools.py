@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _JOB, _PID, _ENDED, _WORDS, _TALK = "job.json", "pid", "ended.json", "words", "talk"
 _STARTER = Path(__file__).with_name("starter.py")
 _KEPT = 4096  # bytes of a complaint
-Sampled = Iterator[tuple[Iterable[Frame], int]]
+Sampled = Iterator[tuple[Iterable[Frame], str]]  # the stack and the thread of each sample, those of a thread in order
 
 
 class _Noted(msgspec.Struct):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import pytest
 from perfcore_collect_sample import SampleCollector, SampleSettings
 from perfcore_collect_sample.kernel import KernelPerf
 from perfcore_collect_sample.source import Places
+from perfcore_sample_kit import Samples
 from perfcore_testing.collector import Measuring
 from perfcore_testing.project import Project
 
@@ -105,6 +108,58 @@ def test_functions_of_a_native_program_are_seen(native: Path) -> None:
     assert "dash" not in {function.file for function in found.values()}
 
 
+PHASES = """\
+def parse(rounds):
+    return sum(i * i for i in range(rounds))
+
+def write(rounds):
+    return sum(i * i for i in range(rounds))
+
+for phase in (parse, write, parse):
+    for _ in range(100):
+        phase(100_000)
+"""
+
+
+def stacks(measuring: Measuring) -> list[list[str]]:
+    """The names of the functions in each sample of the only thread, in the order of time."""
+    samples = Samples.of(measuring.profile)
+    (track,) = samples.tracks()
+    return [[samples.stacks.names[at] for at in samples.stacks.path(samples.rows[row])] for row in track.rows]
+
+
+def phases(measuring: Measuring, names: tuple[str, ...]) -> list[str]:
+    """Which of these functions was on the stack, in the order of time, each as often as it began anew."""
+    active = [next(name for name in names if name in stack) for stack in stacks(measuring) if set(names) & set(stack)]
+    return [name for name, _ in itertools.groupby(active)]
+
+
+def test_phases_of_a_python_program_come_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "phases.py").write_text(PHASES)
+    measuring = sample(tmp_path, sys.executable, "phases.py", runs=2, ordered=True)
+    assert phases(measuring, ("parse", "write")) == ["parse", "write", "parse", "write", "parse"]
+    assert {stack[0] for stack in stacks(measuring)} == {"<module>"}
+    assert [row["position"] for row in measuring.rows] == list(range(len(measuring.rows)))
+
+
+def test_phases_of_a_native_program_come_in_their_order(native: Path) -> None:
+    source = NATIVE.replace("work(strtoul(argv[1], 0, 10))", "unsigned long n = strtoul(argv[1], 0, 10); {}")
+    source = source.replace("{}", "parse(n); work(n); parse(n)")
+    (native.parent / "native.c").write_text(source)
+    command = ["cc", "-O0", "-g", "-fno-omit-frame-pointer", "-o", "native", "native.c"]
+    subprocess.run(command, cwd=native.parent, check=True)
+    measuring = sample(native.parent, "./native", "100000000", rate=500, ordered=True)
+    assert phases(measuring, ("work", "parse")) == ["parse", "work", "parse"]
+    assert {row["thread"] for row in measuring.rows} == {"native"}
+
+
+def test_without_an_order_a_stack_has_one_row(tmp_path: Path) -> None:
+    (tmp_path / "phases.py").write_text(PHASES)
+    rows = sample(tmp_path, sys.executable, "phases.py", rate=200).rows
+    assert len({row["stack"] for row in rows}) == len(rows)
+    assert set(rows[0]) == {"run", "stack", "samples"}
+
+
 def test_the_tool_follows_the_program(program: Path, native: Path) -> None:
     assert sample(program.parent, sys.executable, program.name, "1").profile.collector.sampling["tool"] == "py-spy"
     assert sample(native.parent, "./native", "1").profile.collector.sampling["tool"] == "perf"
@@ -124,8 +179,11 @@ def test_threads_are_told_apart_by_name(tmp_path: Path) -> None:
         "import threading as t; work = lambda: sum(i * i for i in range(4_000_000)); "
         "t.Thread(target=work, name='wörk;er').start()"
     )
-    found = functions(sample(tmp_path, sys.executable, "-c", code, threads=True, rate=200))
+    measuring = sample(tmp_path, sys.executable, "-c", code, threads=True, ordered=True, rate=200)
+    found = functions(measuring)
     assert found["thread wörk;er"].total > 0
+    assert not any(re.search(r"\d", name) for name in found if name.startswith("thread "))
+    assert "wörk;er" in Samples.of(measuring.profile).thread
 
 
 @pytest.mark.parametrize(("tool", "code"), [("py-spy", "import os; os._exit(41)"), ("perf", "import os; os._exit(41)")])

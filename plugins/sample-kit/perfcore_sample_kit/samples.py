@@ -13,7 +13,7 @@ from perfcore.profile.stacks import NOWHERE, Frame, Stacks, has_stacks, referenc
 from perfcore.profile.table import Column, Table
 from perfcore.text import encodable
 
-TIME, THREAD, PROCESS = "time", "thread", "process"
+TIME, THREAD, PROCESS, POSITION = "time", "thread", "process", "position"
 UNKNOWN = "[unknown]"
 """The name of a function that has none."""
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -33,7 +33,7 @@ class Track:
 @attrs.frozen
 class Samples:
     """Column by column, one item for each sample. `rows[i]` is a stack or -1, `time[i]` nanoseconds; `time` is None
-    where the profile has none."""
+    where the profile has none, and `position` where it does not tell the order by numbers either."""
 
     stacks: Stacks
     rows: Sequence[int]
@@ -41,6 +41,12 @@ class Samples:
     time: Sequence[Number] | None
     thread: Sequence[str]
     process: Sequence[str]
+    position: Sequence[int] | None = None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the samples of a thread is known."""
+        return self.time is not None or self.position is not None
 
     @classmethod
     def of(cls, profile: Profile) -> Samples:
@@ -58,6 +64,7 @@ class Samples:
             time=times(resources),
             thread=_names(resources, THREAD),
             process=_names(resources, PROCESS),
+            position=positions(resources),
         )
 
     def frame(self, stack: int) -> Frame:
@@ -74,9 +81,10 @@ class Samples:
         rows: dict[tuple[str, str], list[int]] = {}
         for row, key in enumerate(zip(self.process, self.thread, strict=True)):
             rows.setdefault(key, []).append(row)
-        if self.time is not None:
+        keys: Sequence[Number] | None = self.time if self.time is not None else self.position
+        if keys is not None:
             for order in rows.values():
-                order.sort(key=self.time.__getitem__)
+                order.sort(key=keys.__getitem__)
         return [Track(*key, order) for key, order in rows.items()]
 
 
@@ -89,6 +97,14 @@ def times(resources: Table) -> list[Number] | None:
     if any(not isinstance(value, int | float) or value != value for value in column):
         return None
     return [value * factor for value in column]  # type: ignore[operator,misc]
+
+
+def positions(resources: Table) -> list[int] | None:
+    """The number of each row in the order of time; None where any has none."""
+    column = resources.get(POSITION)
+    if column is None or column.role != "order" or column.dtype != "i64" or column.valid is not None:
+        return None
+    return list(column)  # type: ignore[arg-type]
 
 
 def _names(resources: Table, name: str) -> list[str]:

@@ -13,6 +13,7 @@ from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Profile, Tool
 from perfcore.profile.columns import ColumnSpec
 from perfcore.profile.stacks import Frame
+from perfcore.profile.table import column
 
 
 def recorder() -> SampleRecorder:
@@ -21,6 +22,18 @@ def recorder() -> SampleRecorder:
 
 def made(recorder: SampleRecorder) -> Profile:
     return recorder.profile(Tool(name="test"), created=0, name="program")
+
+
+def test_positions_give_the_order_where_there_are_no_times() -> None:
+    samples = recorder()
+    for name in "abc":
+        samples.add(samples.stacks.add([Frame(name)]), (1,))
+    profile = made(samples)
+    assert not Samples.of(profile).is_ordered
+    table = profile.tables["resources"].with_columns(column("position", [5, 9, 7], dtype="i64", role="order"))
+    ordered = Samples.of(profile.replace_tables(resources=table))
+    assert ordered.is_ordered
+    assert [list(track.rows) for track in ordered.tracks()] == [[0, 2, 1]]
 
 
 def test_samples_of_one_stack_in_a_row_become_one() -> None:

@@ -9,7 +9,7 @@ from itertools import compress, islice, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
-from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, times
+from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, positions, times
 from perfcore_table_kit.stack_union import join
 
 from perfcore.errors import NotFoundError, UsageError, nearest
@@ -169,9 +169,11 @@ def _checked(profile: Profile) -> Profile:
 
 
 def _has_samples(resources: Table) -> bool:
-    """Whether rows tell a time or a thread, so that the page can choose."""
-    return times(resources) is not None or any(
-        (column := resources.get(name)) is not None and column.role == "dimension" for name in (THREAD, PROCESS)
+    """Whether rows tell an order or a thread, so that the page can choose."""
+    return (
+        times(resources) is not None
+        or positions(resources) is not None
+        or any((column := resources.get(name)) is not None and column.role == "dimension" for name in (THREAD, PROCESS))
     )
 
 
@@ -193,7 +195,7 @@ def _samples(profile: Profile, made: Graph, rows: Sequence[int], node_of: Sequen
             for values, value in zip(amounts, taken, strict=True):
                 values.append(value)
     names = (" ".join(filter(None, (track.process, track.thread))) or "without a name" for track in tracks)
-    return SampleColumns(node, thread, amounts, tuple(map(printable, names)), samples.time is not None)
+    return SampleColumns(node, thread, amounts, tuple(map(printable, names)), samples.is_ordered)
 
 
 def _finite(value: object) -> Number:

@@ -81,12 +81,14 @@ def test_floats_and_large_numbers_are_kept_as_floats() -> None:
     assert own == [[2.25], [1], [0.5], [1], [1], [2.0**62]]
 
 
-def test_times_and_threads_make_columns_of_samples() -> None:
+@pytest.mark.parametrize("order", [("time", "ns"), ("position", "")])
+def test_the_order_of_time_and_threads_make_columns_of_samples(order: tuple[str, str]) -> None:
+    name, unit = order
     builder = StackBuilder()
-    rows = [builder.add([Frame("main"), Frame(name)]) for name in ("a", "b", "a")]
+    rows = [builder.add([Frame("main"), Frame(inner)]) for inner in ("a", "b", "a")]
     columns = [
         column("stack", rows),
-        column("time", [30, 10, 20], unit="ns", role="order"),
+        column(name, [30, 10, 20], unit=unit, role="order"),
         column("thread", ["x", "y", "x"]),
         column("samples", [1, 2, 3], role="value"),
     ]
