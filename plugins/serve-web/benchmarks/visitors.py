@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import http.client
+import itertools
 import os
 import random
 import re
@@ -77,11 +78,12 @@ def addresses(visitor: Visitor, count: int, chance: random.Random, repository: P
     series = re.findall(r'href="(series/[^"]*)"', overview)
     changes = re.findall(r'href="(change/[^"]*)"', overview)
     log = subprocess.check_output(["git", "log", "--format=%H"], cwd=repository, text=True).split()
+    pairs = [f"compare/{before}..{after}" for after, before in itertools.pairwise(log)]
     ranges = [
         f"range/{number}/{at.removeprefix('series/')}" for at in series for number in range(1, len(log) // 1000 + 1)
     ]
     kinds = [["", "changes", "measure", "plugins", "contracts", "live"], series, changes or series, ranges or series]
-    kinds += [[f"version/{version}" for version in log], [f"search?q={version[:3]}" for version in log]]
+    kinds += [[f"version/{version}" for version in log], [f"search?q={version[:3]}" for version in log], pairs]
     return [chance.choice(kinds[number % len(kinds)]) for number in range(count)]
 
 
