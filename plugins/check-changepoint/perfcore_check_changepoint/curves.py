@@ -6,7 +6,6 @@ suspiciously many, each has to explain the stretches on both sides of it better 
 
 from __future__ import annotations
 
-import attrs
 import numpy as np
 
 from perfcore_check_changepoint.model import Fit
@@ -31,8 +30,7 @@ def without_curves(points: Points, fit: Fit) -> Fit:
         ]
         if len(steps) == len(fit.starts):
             break
-        levels = np.add.reduceat(fit.costs, [0, *steps], axis=0).argmin(axis=1)
-        fit = attrs.evolve(fit, starts=steps, chosen=levels.tolist())
+        fit = fit.keeping(steps)
     return fit
 
 

@@ -60,8 +60,9 @@ def fit(points: Points, penalty: float) -> Fit:
         ramped = _with_ramp(points, fitted, penalty)
         if ramped is None:
             break
-        fitted = ramped
-    return likeliest(points, without_curves(points, fitted))
+        rivals = (fitted.starts,) if model.rivals_with(fitted, ramped) else ()
+        fitted = attrs.evolve(ramped, rivals=rivals)
+    return likeliest(points, without_curves(points, fitted.agreed()))
 
 
 def _with_ramp(points: Points, fitted: Fit, penalty: float) -> Fit | None:

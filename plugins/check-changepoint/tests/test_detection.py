@@ -230,6 +230,19 @@ def test_a_step_of_ten_spreads_is_seen_with_its_second_version(seed: int) -> Non
     assert _indexes(values) == [60]
 
 
+def test_few_alarms_vanish_when_neighbours_are_alike() -> None:
+    """Where another model explains nearly as much without a change, none is reported: seven of these histories showed
+    one that was gone later."""
+    vanished = 0
+    for seed in range(16):
+        values, seen = history(with_memory, seed, 80), set[int]()
+        for count in range(30, 81):
+            present = _indexes(values[:count])
+            seen |= {index for index in present if all(abs(index - other) > 3 for other in seen)}
+        vanished += sum(all(abs(index - other) > 3 for other in present) for index in seen)
+    assert vanished <= 4
+
+
 def test_a_weak_change_has_to_be_there_without_the_last_versions() -> None:
     """A third of those since it came, so what a few versions suggest is no change yet."""
     values = history(normal, 8, 80, [(60, 1.5)])

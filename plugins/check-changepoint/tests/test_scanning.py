@@ -75,7 +75,7 @@ def test_a_change_below_the_threshold_is_left_out() -> None:
 
 
 def test_the_more_series_are_looked_at_the_surer_a_change_has_to_be() -> None:
-    weak = series(history(normal, 2, 100, [(50, 1.0)]))
+    weak = series(history(normal, 2, 100, [(50, 1.1)]))
     counts = [len(_scan(attrs.evolve(weak, comparisons=count))) for count in (1, 10**4)]
     assert counts == [1, 0]
 
