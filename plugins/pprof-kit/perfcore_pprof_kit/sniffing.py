@@ -7,17 +7,19 @@ import itertools
 from perfcore.errors import FormatError
 from perfcore_pprof_kit import schema, wire
 
+# Most writers begin with the metrics, Go with the time.
+_FIRST = bytes((schema.SAMPLE_TYPE << 3 | wire.BYTES, schema.TIME_NANOS << 3 | wire.VARINT))
 _SNIFFED = 16  # fields: a message of another schema has a field of another type among so many
 
 
 def is_pprof(start: bytes) -> bool:
-    """Whether unzipped bytes begin as a profile does: with the metrics, each of two texts."""
-    if not start.startswith(bytes([schema.SAMPLE_TYPE << 3 | wire.BYTES])):
+    """Whether unzipped bytes begin as a profile does: with metrics, each of two texts."""
+    if not start or start[0] not in _FIRST:
         return False
     first = b""
     try:
         for key, kind, _, data in itertools.islice(wire.fields(start), _SNIFFED):
-            first = first or data
+            first = first or (data if key == schema.SAMPLE_TYPE else b"")
             expected = wire.BYTES if key <= schema.STRING_TABLE or key == schema.PERIOD_TYPE else wire.VARINT
             if kind != expected and key != schema.COMMENT:
                 return False

@@ -1,8 +1,9 @@
-"""Profiles that Node's profiler writes, and messages that are cut, damaged or hostile."""
+"""Profiles that Node and Go write, and messages that are cut, damaged or hostile."""
 
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import subprocess
 from collections import Counter
@@ -70,6 +71,66 @@ def test_a_recording_of_node(tmp_path: Path) -> None:
     time = sum(counts.values()) * int(segment.profile.collector.sampling["period"])
     assert 0.3e9 < segment.end - segment.begin < 30e9
     assert 0.2e9 < time < 2e9
+
+
+GO = """\
+package shop
+
+import (
+	"context"
+	"runtime/pprof"
+	"testing"
+)
+
+var sink uint64
+
+func spin(rounds int) {
+	for i := 0; i < rounds; i++ {
+		sink = sink*6364136223846793005 + 1442695040888963407
+	}
+}
+
+func Checkout() { spin(3000000) }
+
+func List() { spin(1000000) }
+
+func BenchmarkShop(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		pprof.Do(context.Background(), pprof.Labels("route", "checkout"), func(context.Context) { Checkout() })
+		pprof.Do(context.Background(), pprof.Labels("route", "list"), func(context.Context) { List() })
+	}
+}
+"""
+
+
+@pytest.mark.process
+def test_a_recording_of_go(tmp_path: Path) -> None:
+    """By `go test -cpuprofile`, with labels of goroutines: one does three times the work of the other."""
+    go = shutil.which("go") or pytest.skip("Go is not installed")
+    (tmp_path / "shop_test.go").write_text(GO)
+    (tmp_path / "go.mod").write_text("module example.org/shop\n")
+    path = tmp_path / "shop.4.pb.gz"
+    environment = {**os.environ, "GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
+    words = ["test", "-run", "^$", "-bench", ".", "-benchtime", "1s", "-cpuprofile", str(path)]
+    done = subprocess.run([go, *words, "."], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert PprofSource().sniff(path.read_bytes()[:4096], path.name)
+    segment = read(path)
+    assert (segment.stream, segment.number, segment.clock, segment.whole) == ("shop", 4, "samples", True)
+    counts = by_part(segment)
+    assert counts[(("route", "checkout"),)] > 1.5 * counts[(("route", "list"),)] > 0
+    names = segment.profile.tables["functions"]["name"]
+    assert {"example.org/shop.Checkout", "example.org/shop.List", "example.org/shop.spin"} <= set(names)
+    assert segment.profile.collector.sampling["period"] == 10_000_000  # 100 a second
+
+
+def test_a_profile_that_begins_with_its_time_is_recognised() -> None:
+    """As Go writes it; a time without metrics is no profile."""
+    time = number(schema.TIME_NANOS, 1_700_000_000_000_000_000)
+    assert PprofSource().sniff(time + profile(1), "cpu")
+    assert PprofSource().sniff(gzip.compress(time + profile(1)), "cpu")
+    assert not PprofSource().sniff(time, "cpu")
+    assert not PprofSource().sniff(b"Handler;work 12\nHandler 3\n", "cpu")
 
 
 def test_samples_are_counted_and_time_on_request(tmp_path: Path) -> None:
