@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-import attrs
 import msgspec
 
 from perfcore import __version__
@@ -51,13 +50,12 @@ _decode_folder = msgspec.msgpack.Decoder(_CachedFolder).decode
 _encode = msgspec.msgpack.encode
 
 
-@attrs.define
-class _Folder:
+class _Folder(msgspec.Struct):
     """The indexes of a folder of objects. A name that is neither in `indexes` nor in `unread` is no index."""
 
     stamp: str = ""
-    indexes: dict[str, msgspec.Raw] = attrs.field(factory=dict)
-    unread: set[str] = attrs.field(factory=set)
+    indexes: dict[str, msgspec.Raw] = {}
+    unread: set[str] = set()
     learned: bool = False
 
     def learn(self, name: str, index: Index | None) -> None:

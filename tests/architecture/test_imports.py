@@ -166,6 +166,11 @@ def test_a_second_command_does_not_ask_the_metadata_again(project: Project) -> N
         assert not _loaded(project, *words) & asking
 
 
+def test_versions_are_listed_without_attrs(project: Project) -> None:
+    _loaded(project, "log")  # which looks for plugins and remembers them
+    assert not _loaded(project, "log") & {"attr", "attrs"}
+
+
 def test_measuring_needs_no_lock_of_another_package(project: Project) -> None:
     words = ("collect", "time", "--repeat", "1", "--warmup", "0", "--", "true")
     assert not _loaded(project, *words) & (HEAVY | {"perfcore_view_table", "perfcore_check_pair"})
