@@ -78,7 +78,7 @@ def recorded_by_the_kernel(data: bytes) -> None:
 
     def read() -> list[tuple[Sequence[Any], int]]:
         blocks = kernel._blocks(data.decode(errors="backslashreplace"))
-        return [([f for f in (kernel._frame(row, places) for row in rows) if f], pid) for pid, rows in blocks]
+        return [([f for f in (kernel._frame(row, places) for row in rows) if f], pid) for pid, _, rows in blocks]
 
     _assert_stacks(read)
 
