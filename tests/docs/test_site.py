@@ -85,7 +85,7 @@ def test_a_word_is_searched_by_double_click_and_leads_to_its_page(look: Callable
 
 
 def test_the_front_leads_to_the_first_page(look: Callable[..., Any]) -> None:
-    window = look("index.html", drawn="a, article")
+    window = look("index.html", drawn="article")
     window.settle("location.pathname.endsWith('docs/index.html')")
 
 
