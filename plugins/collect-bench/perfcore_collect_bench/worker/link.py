@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
 from pathlib import Path
 from typing import Any
 
-_INPUT = 100  # where the end of the pipe goes, out of the way of what benchmarks open
+_HIGH = 100  # the end of the pipe gets the first free number from here on, out of the way of what benchmarks open
 
 
 def receive() -> dict[str, Any]:
@@ -21,18 +22,16 @@ def receive() -> dict[str, Any]:
         if not chunk:
             raise SystemExit("perf has ended")
         line += chunk
-    os.dup2(0, _INPUT, inheritable=False)
+    kept = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _HIGH)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    with contextlib.suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
+    with contextlib.suppress(AttributeError, OSError):
         # The kernel sends SIGIO, which ends a process, when the other end is closed (fcntl(2), O_ASYNC): no thread has
         # to wait for that beside the benchmarks.
         signal.signal(signal.SIGIO, signal.SIG_DFL)
-        fcntl.fcntl(_INPUT, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(_INPUT, fcntl.F_SETFL, fcntl.fcntl(_INPUT, fcntl.F_GETFL) | os.O_ASYNC)
+        fcntl.fcntl(kept, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(kept, fcntl.F_SETFL, fcntl.fcntl(kept, fcntl.F_GETFL) | os.O_ASYNC)
     request: dict[str, Any] = json.loads(line)
     # Only this interpreter gets the seed: what benchmarks start is as the user's variables say.
     os.environ.pop("PYTHONHASHSEED", None)
