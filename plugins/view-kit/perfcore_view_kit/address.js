@@ -8,7 +8,8 @@ const address = (() => {
   function write() {
     waiting = 0;
     words.sort();
-    const text = words.toString();
+    // A word without a value is the place that a link led to, and stays as it was.
+    const text = words.toString().replace(/=(?=&|$)/g, "");
     if (text === location.hash.slice(1)) return;
     try {
       history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
