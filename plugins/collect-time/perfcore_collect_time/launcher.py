@@ -276,7 +276,9 @@ def _result(run: tuple[Any, ...], floor: int, since: int) -> Result:
         "involuntary_switches": used[15],
         "minor_faults": used[6],
         "major_faults": used[7],
-        "run_delay": None if delay is None or own_delay is None else delay + own_delay,
+        # Both may wait for one CPU at once, and the kernel counts by a clock of its own: a run never waits longer than
+        # it takes.
+        "run_delay": None if delay is None or own_delay is None else min(delay + own_delay, end - start),
     }
     return Result(os.waitstatus_to_exitcode(status), why, left, floor, numbers, started=start + since)
 

@@ -20,5 +20,5 @@ class TestPinned(CollectorContract):
 
     @pytest.fixture
     def driver(self) -> TimeCollector:
-        settings = TimeSettings(setup="true", cleanup="true", timeout=60, cpus="0", output="output")
+        settings = TimeSettings(setup="true", cleanup="true", timeout=600, cpus="0", output="output")
         return TimeCollector(settings)

@@ -115,7 +115,6 @@ def test_a_run_that_had_to_wait_for_a_cpu_is_told(python: Measure, tmp_path: Pat
             hog.kill()
     assert all(run.disturbed for run in measured.runs)
     assert measured.rows[-1]["run_delay"] >= said(tmp_path) > 0
-    # The kernel counts the delay by another clock than the one that times the run.
-    assert all(row["run_delay"] < row["wall"] + 10**6 for row in measured.rows)
+    assert all(row["run_delay"] <= row["wall"] for row in measured.rows)
     assert measured.session.sampling["disturbed"] == 3
     assert "this machine is unfit to measure wall time now: 3 of 3 runs" in measured.session.notes[0]
