@@ -168,7 +168,7 @@ def test_on_a_terminal_the_user_is_shown_what_runs_and_asked(versions: Here, can
 
 
 def read_until(master: int, words: bytes | None) -> bytes:
-    text, until = b"", time.monotonic() + 60
+    text, until = b"", time.monotonic() + 600
     while time.monotonic() < until and (words is None or words not in text):
         try:
             more = os.read(master, 4096)

@@ -379,7 +379,7 @@ def test_a_signal_ends_it_with_its_code_and_leaves_nothing(here: Here) -> None:
         assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 128 + signal.SIGTERM
     assert b"Traceback" not in err
     with pytest.raises(ProcessLookupError):

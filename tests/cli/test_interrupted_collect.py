@@ -48,7 +48,7 @@ class Started:
         )
 
     def wait_for_runs(self) -> None:
-        assert eventually(lambda: self.taken() > self.limit, 60)
+        assert eventually(lambda: self.taken() > self.limit)
 
     def taken(self) -> int:
         return len(self.runs.read_text().splitlines()) if self.runs.exists() else 0
@@ -88,7 +88,7 @@ def started(three: Project, tmp_path: Path, marker: str) -> Iterator[Started]:
 def test_an_interrupt_keeps_the_finished_runs_and_says_how_to_go_on(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGINT)
-    _, err = started.process.communicate(timeout=60)
+    _, err = started.process.communicate(timeout=600)
     assert started.process.returncode == 128 + signal.SIGINT
     assert "3 incomplete ones" in err
     assert "--continue" in err
@@ -105,7 +105,7 @@ def test_an_interrupt_keeps_the_finished_runs_and_says_how_to_go_on(started: Sta
 def test_continuing_adds_the_missing_runs_only(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGTERM)
-    started.process.communicate(timeout=60)
+    started.process.communicate(timeout=600)
     before = started.taken()
     started.resume()
     assert started.taken() - before == 3 * REPEAT - 7
@@ -124,7 +124,7 @@ def test_continuing_adds_the_missing_runs_only(started: Started) -> None:
 def test_a_kill_leaves_the_last_checkpoint_which_can_be_continued(three: Project, tmp_path: Path, marker: str) -> None:
     started = Started(three, tmp_path / "runs", 10**6, marker, repeat=10**6)
     try:
-        assert eventually(lambda: len(profiles(three)) == 3, 60)
+        assert eventually(lambda: len(profiles(three)) == 3)
     finally:
         started.process.kill()
         started.process.communicate()
@@ -142,7 +142,7 @@ def test_a_kill_leaves_the_last_checkpoint_which_can_be_continued(three: Project
 def test_an_incomplete_profile_of_other_options_is_left_alone(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGINT)
-    started.process.communicate(timeout=60)
+    started.process.communicate(timeout=600)
     before = started.taken()
     started.resume("--timeout", "1000", "--cleanup", "true")
     assert started.taken() - before == 3 * REPEAT
@@ -152,7 +152,7 @@ def test_an_incomplete_profile_of_other_options_is_left_alone(started: Started) 
 def test_postprocessors_see_the_runs_of_both_sessions(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGINT)
-    started.process.communicate(timeout=60)
+    started.process.communicate(timeout=600)
     started.resume("--postprocess", "normalizer")
     left = profiles(started.project)
     assert [len(profile.postprocessors) for profile in left] == [1] * 3

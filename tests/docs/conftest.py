@@ -80,7 +80,7 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=120,
+            timeout=600,
             check=False,
         )
         assert agrees(unmeasured(done.stdout), unmeasured(command.printed)), f"$ {command.typed}\n{done.stdout}"
@@ -142,13 +142,23 @@ def play(project: Project, site: Site, tmp_path: Path) -> Callable[[Page], None]
 
 @pytest.fixture
 def follow(empty_project: Project, tmp_path: Path) -> Callable[[Page], None]:
-    """Does what a page says, from its files on, in a new git repository."""
+    """Does what a page says, from its files on, in a new git repository. What it shows of real measurements comes true
+    in one of three attempts: on a machine that others use, two sessions of one program may differ by a tenth."""
+    env = _with_perf(empty_project, tmp_path, {})
 
     def followed(page: Page) -> None:
-        empty_project.git("init", "--quiet", "--initial-branch=main")
-        for name, text in page.files.items():
-            empty_project.write(name, text)
-        _play(page, Shell(empty_project.path, _with_perf(empty_project, tmp_path, {}), tmp_path / "here"))
+        for attempt in range(3):
+            project = Project(empty_project.path / str(attempt), empty_project.home)
+            project.path.mkdir()
+            project.git("init", "--quiet", "--initial-branch=main")
+            for name, text in page.files.items():
+                project.write(name, text)
+            try:
+                return _play(page, Shell(project.path, env, tmp_path / "here"))
+            except AssertionError:
+                if attempt == 2:
+                    raise
+        return None
 
     return followed
 

@@ -56,7 +56,7 @@ def run(merged: Project, tmp_path: Path) -> Callable[..., tuple[int, str]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=120,
+            timeout=600,
             check=False,
         )
         return done.returncode, done.stdout

@@ -55,7 +55,7 @@ def run(project: Project, tmp_path: Path) -> Callable[..., tuple[int, str]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=120,
+            timeout=600,
             check=False,
         )
         return done.returncode, done.stdout

@@ -52,7 +52,7 @@ class Matrix:
             stderr=subprocess.DEVNULL,
         )
         try:
-            assert eventually(lambda: len(self.taken()) > self.limit, 60)
+            assert eventually(lambda: len(self.taken()) > self.limit)
             process.send_signal(number)
             process.wait(60)
         finally:

@@ -16,7 +16,7 @@ from perfcore_environment_python.store import Store
 from perfcore.errors import StorageError, UsageError
 from perfcore.model import Build
 
-BUILD = Build(cache=10**9, timeout=60)
+BUILD = Build(cache=10**9, timeout=600)
 KILLED = """
 import os, pathlib, signal, sys
 from perfcore.model import Build

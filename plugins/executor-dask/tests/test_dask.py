@@ -17,6 +17,7 @@ import attrs
 import pytest
 from perfcore_executor_dask.driver import DaskExecutor, DaskSettings
 from perfcore_testing.executor import ExecutorContract
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError, UsageError
@@ -24,8 +25,6 @@ from perfcore.model import Job, Measured, Plan, Source, Step
 
 distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
 pytestmark = pytest.mark.filterwarnings("ignore")  # of ports and sockets of the cluster, which are not ours
-
-_PATIENCE = 120.0
 
 
 class Cluster:
@@ -75,11 +74,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def client(cluster: Cluster) -> Iterator[Any]:
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while not cluster.file.exists() and time.monotonic() < deadline:
         time.sleep(0.1)
-    with distributed.Client(scheduler_file=str(cluster.file), timeout=_PATIENCE) as connected:
-        connected.wait_for_workers(3, timeout=_PATIENCE)
+    with distributed.Client(scheduler_file=str(cluster.file), timeout=PATIENCE) as connected:
+        connected.wait_for_workers(3, timeout=PATIENCE)
         yield connected
 
 
@@ -95,7 +94,7 @@ class TestDask(ExecutorContract):
 
 
 def wait_for(client: Any, name: str) -> None:
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if any(worker["name"] == name for worker in client.scheduler_info(n_workers=-1)["workers"].values()):
             return
@@ -141,7 +140,7 @@ def test_a_killed_worker_costs_a_try_and_gives_every_profile_once(
     wait_for(client, "doomed")
     code = f"import os,time; open({str(tmp_path / 'began')!r}, 'a').write('x'); time.sleep(0.3)"
     heard = Heard()
-    driver = DaskExecutor(DaskSettings(resource="doomed", patience=_PATIENCE), client)
+    driver = DaskExecutor(DaskSettings(resource="doomed", patience=PATIENCE), client)
     answers = driver.submit(plan(python(code), python("pass"), python("print(1)")), heard)
 
     def kill() -> None:
@@ -164,7 +163,7 @@ def test_a_measuring_process_that_is_lost_too_often_is_an_error_that_says_so(clu
     code = "import os, signal; os.kill(int(open('/proc/%d/stat' % os.getppid()).read().split()[3]), signal.SIGKILL)"
     cluster.add("fragile", "--resources", "fragile=1")
     wait_for(client, "fragile")
-    driver = DaskExecutor(DaskSettings(resource="fragile", retries=2, patience=_PATIENCE), client)
+    driver = DaskExecutor(DaskSettings(resource="fragile", retries=2, patience=PATIENCE), client)
     (answer,) = driver.submit(plan(python(code)))
     assert answer.retry
     assert answer.profile is None
@@ -194,19 +193,22 @@ def test_two_measurements_never_share_a_machine(client: Any, tmp_path: Path) -> 
 
 
 def test_sessions_of_a_plan_run_in_its_order(client: Any, tmp_path: Path) -> None:
-    """A session is not submitted before the machine is free for it, and holds no worker until then."""
+    """A session is not submitted before the machine is free for it, and holds no worker until then. Dask runs one again
+    when the worker that had it is silent for too long."""
     code = "import sys; open(sys.argv[1], 'a').write(sys.argv[2])"
     jobs = [python(code, str(tmp_path / "order"), str(number)) for number in range(5)]
     driver = DaskExecutor(DaskSettings(), client)
     measured = list(driver.submit(plan(*jobs, sessions=tuple((position,) for position in range(5)))))
     assert [answer.job for answer in measured] == jobs
-    assert (tmp_path / "order").read_text() == "0011223344"
+    order = (tmp_path / "order").read_text()
+    assert list(order) == sorted(order)
+    assert all(order.count(number) >= 2 for number in "01234")
 
 
 def test_progress_comes_back(client: Any) -> None:
     heard = Heard()
     list(DaskExecutor(DaskSettings(), client).submit(plan(python("import time; time.sleep(0.2)")), heard))
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 600
     while not heard.texts and time.monotonic() < deadline:
         time.sleep(0.05)
     assert heard.texts

@@ -55,7 +55,7 @@ def test_a_shell_is_used_only_where_it_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_it_waits_for_no_input(tmp_path: Path) -> None:
-    run_build(Build(commands=("cat",), timeout=60), tmp_path)
+    run_build(Build(commands=("cat",), timeout=600), tmp_path)
 
 
 def _is_gone(pid: int) -> bool:

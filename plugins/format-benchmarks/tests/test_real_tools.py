@@ -26,7 +26,7 @@ INSTALLED = {distribution.name.lower() for distribution in distributions()}
 def run(words: Sequence[str | Path], folder: Path) -> None:
     # No coverage, no plugins and no options of the tests that run this.
     environment = {key: text for key, text in os.environ.items() if not key.startswith(("PYTEST", "COV", "PYTHON"))}
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=100, env=environment, check=False)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -61,7 +61,7 @@ class Cli:
         environment = {"HOME": str(self._folder), "PATH": "/usr/bin:/bin"}
         command = [*map(str, self._command), *words]
         return subprocess.run(
-            command, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=600, check=False
         )
 
     def functions(self, path: Path, thread: str = "t-0") -> dict[str, dict[str, Any]]:

@@ -220,7 +220,7 @@ def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
     assert tool, "py-spy is installed with the tests"
     (tmp_path / "program.py").write_text(PROGRAM)
     command = [tool, "record", "--format", "raw", "--rate", "200", "--output", "out.folded", "--"]
-    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=60)
+    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=600)
     assert (tmp_path / "out.folded").exists(), done.stderr.decode()
     profile = FoldedFormat().read(tmp_path / "out.folded")
     found = {function.name: function for function in by_function(profile.tables, "samples")}

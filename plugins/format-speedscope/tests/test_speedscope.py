@@ -191,7 +191,7 @@ def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
     assert tool, "py-spy is installed with the tests"
     (tmp_path / "program.py").write_text(PROGRAM)
     command = [tool, "record", "--format", "speedscope", "--rate", "200", "--output", "out.json", "--"]
-    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=60)
+    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=600)
     assert (tmp_path / "out.json").exists(), done.stderr.decode()
     with (tmp_path / "out.json").open("rb") as file:
         assert SpeedscopeFormat().sniff(file.read(4096), "out.json")

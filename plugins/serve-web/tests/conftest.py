@@ -55,7 +55,7 @@ class Served:
         sent = {name.replace("_", "-"): content for name, content in headers.items()}
         if cookie:
             sent["Cookie"] = cookie
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host="Host" in sent, skip_accept_encoding=True)
             for name, content in sent.items():

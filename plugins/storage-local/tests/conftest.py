@@ -30,7 +30,7 @@ def python() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", _PREAMBLE + script, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
     return run
 

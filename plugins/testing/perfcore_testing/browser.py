@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from websockets.sync.client import connect
 
+from perfcore_testing.processes import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -32,10 +34,14 @@ _FLAGS = (
     "--remote-allow-origins=*",
 )
 # Seconds: a browser that starts beside other tests on a busy machine needs some.
-_PATIENCE = 60.0
 # Windows virtual key codes, which the protocol wants beside the names (Input.dispatchKeyEvent).
 _KEYS = {"Enter": 13, "Escape": 27, "Backspace": 8, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38}
 _KEYS |= {"ArrowRight": 39, "ArrowDown": 40}
+
+
+def _frames(count: int) -> str:
+    """A script that waits until so many frames are drawn."""
+    return "await new Promise((done) => requestAnimationFrame(done));" * count
 
 
 class Window:
@@ -59,7 +65,7 @@ class Window:
         message = {"id": self._last, "sessionId": self._session, "method": method, "params": params}
         self._socket.send(json.dumps(message))
         while True:
-            answer = json.loads(self._socket.recv(timeout=_PATIENCE))
+            answer = json.loads(self._socket.recv(timeout=PATIENCE))
             if answer.get("id") == self._last:
                 assert "error" not in answer, answer
                 return answer["result"]
@@ -95,11 +101,10 @@ class Window:
 
     def settle(self, condition: str) -> None:
         """Wait until something is true, and what follows from it is drawn."""
-        end = time.monotonic() + _PATIENCE
-        while not self._holds(condition):
+        end = time.monotonic() + PATIENCE
+        while not self._holds(f"(async () => {{ if (!({condition})) return false; {_frames(2)} return true; }})()"):
             assert time.monotonic() < end, condition
             time.sleep(0.02)
-        self.frames()
 
     def _holds(self, condition: str) -> bool:
         """Whether it is true; it is not while one page gives way to another."""
@@ -112,8 +117,7 @@ class Window:
 
     def frames(self, count: int = 2) -> None:
         """Wait until so many frames are drawn."""
-        one_frame = "await new Promise((done) => requestAnimationFrame(done));"
-        self.run(f"(async () => {{ {one_frame * count} }})()")
+        self.run(f"(async () => {{ {_frames(count)} }})()")
 
     def press(self, *keys: str) -> None:
         """Keys by name; `Control+f` with a modifier."""
@@ -177,7 +181,7 @@ def window(folder: Path) -> Iterator[Window]:
 def _address(folder: Path, browser: subprocess.Popen[bytes]) -> str:
     """The browser writes the port it has found into its folder."""
     port = folder / "DevToolsActivePort"
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + PATIENCE
     # Two lines: the file may be there before its second one is.
     while not (port.exists() and port.read_text().count("\n")):
         assert browser.poll() is None, f"the browser ended with {browser.returncode}"
@@ -191,7 +195,7 @@ def _session(socket: Any) -> str:
     def call(number: int, method: str, **params: Any) -> Any:
         socket.send(json.dumps({"id": number, "method": method, "params": params}))
         while True:
-            answer = json.loads(socket.recv(timeout=_PATIENCE))
+            answer = json.loads(socket.recv(timeout=PATIENCE))
             if answer.get("id") == number:
                 return answer["result"]
 

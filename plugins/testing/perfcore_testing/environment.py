@@ -51,7 +51,7 @@ class EnvironmentContract:
 
     @pytest.fixture
     def build(self) -> Build:
-        return Build(cache=GIGABYTE, timeout=60)
+        return Build(cache=GIGABYTE, timeout=600)
 
     def tree(self, folder: Path, name: str, content: str) -> Path:
         """A tree of a version with this content."""

@@ -17,6 +17,7 @@ import attrs
 import pytest
 
 from perfcore_testing import command_line
+from perfcore_testing.processes import PATIENCE
 
 # The variables that say where a user's files are, and the folder below the home for each.
 _HOME = {"HOME": "", "XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache"}
@@ -73,7 +74,7 @@ class Project:
         env: Mapping[str, str],
         cwd: Path | None = None,
         input: str | None = None,
-        timeout: float = 120,
+        timeout: float = PATIENCE,
     ) -> Done:
         stdin = None if input is None else input.encode()
         ended = command_line.run(words, cwd=cwd or self.path, env=env, input=stdin, timeout=timeout)
@@ -91,7 +92,7 @@ class Project:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         input: str | None = None,
-        timeout: float = 120,
+        timeout: float = PATIENCE,
     ) -> Done:
         done = subprocess.run(
             argv,

@@ -57,6 +57,6 @@ def python() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(script: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "error", "-c", _PREAMBLE + script, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, **options)
 
     return run

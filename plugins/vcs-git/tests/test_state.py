@@ -99,7 +99,7 @@ def test_all_kinds_of_changes_come_back(driver: Git, script: GitScript, ids: lis
 def test_a_kill_at_any_step_is_made_good(script: GitScript, ids: list[str], first: int) -> None:
     words = [sys.executable, "-W", "error", str(Path(__file__).with_name("killed_everywhere.py"))]
     done = subprocess.run(
-        [*words, script.root, str(first), "4", ids[0], ids[1]], capture_output=True, text=True, timeout=100, check=False
+        [*words, script.root, str(first), "4", ids[0], ids[1]], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.stderr == ""
     steps, found = map(int, done.stdout.split())
