@@ -40,25 +40,31 @@ def stored_keys(perf: Path) -> dict[str, Callable[[], bytes]]:
 def packed_keys(path: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
     data = path.read_bytes()
     rows, blocks, digest = struct.unpack("<II20s", data[-28:])
-    check(data[:8] == b"ppck\2\0\0\0" and hashlib.sha1(data[:-20]).digest() == digest, "pack")
-    check(digest.hex() == path.stem, "name of a pack")
+    check(data[:8] == b"ppck\3\0\0\0" and hashlib.sha1(data[:-20]).hexdigest() == digest.hex() == path.stem, "pack")
     table = [struct.unpack_from("<QQ", data, len(data) - 28 - 16 * (blocks + 1 - n)) for n in range(blocks + 1)]
-    first_row = len(data) - 28 - 16 * (blocks + 1) - 41 * rows
-    fan_out = struct.unpack_from("<256I", data, first_row - 2048)
-    for first, crc in enumerate(struct.unpack_from("<256I", data, first_row - 1024)):
-        first_of, end = (fan_out[first - 1] if first else 0), fan_out[first]
-        check(zlib.crc32(data[first_row + 41 * first_of : first_row + 41 * end]) == crc, "rows of a pack")
+    first_id = len(data) - 28 - 16 * (blocks + 1) - 20 * rows
+    ids = [data[first_id + 20 * number :][:20] for number in range(rows)]
+    fan_out, checks = (struct.unpack_from("<256I", data, first_id - 2056 - before) for before in (2048, 1024))
+    streams = struct.unpack_from("<257Q", data, first_id - 2056)
+    fields: list[bytes] = []
+    for first, crc in enumerate(checks):
+        of_first = ids[fan_out[first - 1] if first else 0 : fan_out[first]]
+        stream = data[streams[first] : streams[first + 1]]
+        check(
+            {id[0] for id in of_first} <= {first} and zlib.crc32(b"".join(of_first) + stream) == crc, "rows of a pack"
+        )
+        joined = zlib.decompress(stream) if stream else b""
+        fields += [joined[number :: len(of_first)] for number in range(len(of_first))]
     gone = path.with_suffix(".gone").read_bytes() if path.with_suffix(".gone").exists() else bytes(rows)
 
     def read(position: int, length: int, level: int) -> bytes:
         block = max(n for n in range(blocks) if table[n][0] <= position)
         content = zlib.decompress(data[table[block][1] : table[block + 1][1]])[position - table[block][0] :][:length]
-        return zlib.compress(content, level) if level else content
+        return zlib.compress(content, level) if 0 < level < 10 else content + hashlib.sha1(content).digest()[:level]
 
-    for number in range(rows):
-        id, position, length, _, _, level = struct.unpack_from("<20sQIIIB", data, first_row + 41 * number)
-        check((fan_out[id[0] - 1] if id[0] else 0) <= number < fan_out[id[0]], "fan-out of a pack")
+    for number, id in enumerate(ids):
         if gone[number] != 255:
+            position, length, _, _, level = struct.unpack("<QIIIB", fields[number])
             yield id.hex(), partial(read, position, length, level)
 
 

@@ -13,7 +13,7 @@ import os
 import re
 import zlib
 from contextlib import ExitStack, suppress
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.files import sync, sync_path
@@ -22,6 +22,7 @@ from perfcore_storage_local.packs import (
     BLOCK,
     CHECKS,
     FAN_OUT,
+    FIELDS,
     FOOTER,
     GONE,
     HEADER,
@@ -29,9 +30,12 @@ from perfcore_storage_local.packs import (
     MARKS,
     PACK,
     ROW,
+    SEALED,
+    STREAMS,
     VERSION,
     Pack,
     PackedRow,
+    sha1,
     split,
 )
 from perfcore_storage_local.place import SHARDS
@@ -50,6 +54,7 @@ _AT_ONCE = 100_000  # keys: their names are in memory
 _MOST_GONE = 0.3  # of the rows of a pack, before it is written anew
 _KIND_BYTES = 40  # at the beginning of an object: the words that say what it is
 _MOST_KINDS = 64  # that are kept apart, of 64 KiB each
+_ID_BYTES = 20
 _IS_GONE = re.compile(bytes((GONE,)))
 _LATEST = (1 << 32) - 1
 _Row = tuple[bytes, int, int, int, int, int]  # id, position in its block, length, size, seconds, level
@@ -137,7 +142,7 @@ class PackWriter:
     def add(self, id: bytes, data: bytes, modified: int) -> None:
         """A key with its bytes and the time of its last change, in ns."""
         content, level = _inflated(data)
-        kind = content[:_KIND_BYTES].split(b"\0")[0].rpartition(b" ")[0] if level else content[:4]
+        kind = content[:_KIND_BYTES].split(b"\0")[0].rpartition(b" ")[0] if 0 < level < SEALED else content[:4]
         block = self._open.setdefault(kind, _OpenBlock())
         # Seconds, rounded up: what is packed must not look older than it is.
         seconds = min(max(0, -(-modified // 1_000_000_000)), _LATEST)
@@ -162,16 +167,21 @@ class PackWriter:
             self._close(kind)
         blocks = [*self._blocks, (self._position, self._offset)]
         self._rows.sort()
-        counts, checks = [0] * 256, [0] * 256
+        by_first: list[list[bytes]] = [[] for _ in range(256)]
         for row in self._rows:
-            counts[row[0]] += 1
-            checks[row[0]] = zlib.crc32(row, checks[row[0]])
-        for first in range(1, 256):
-            counts[first] += counts[first - 1]
+            by_first[row[0]].append(row)
+        counts = list(accumulate(map(len, by_first)))
+        streams, checks = [self._offset], []
+        for rows in by_first:
+            stream = _fields(rows)
+            checks.append(zlib.crc32(stream, zlib.crc32(b"".join(row[:_ID_BYTES] for row in rows))))
+            self._write(stream)
+            streams.append(self._offset)
         self._write(FAN_OUT.pack(*counts))
         self._write(CHECKS.pack(*checks))
+        self._write(STREAMS.pack(*streams))
         for row in self._rows:
-            self._write(row)
+            self._write(row[:_ID_BYTES])
         for block in blocks:
             self._write(BLOCK.pack(*block))
         self._write(FOOTER.pack(len(self._rows), len(self._blocks), b"")[:-20])
@@ -187,6 +197,12 @@ class PackWriter:
         self._digest.update(data)
         self._file.write(data)
         self._offset += len(data)
+
+
+def _fields(rows: Sequence[bytes]) -> bytes:
+    """The zlib stream with the fields of rows: the first byte of each, then the second, and so on."""
+    fields = b"".join(row[_ID_BYTES:] for row in rows)
+    return b"" if not rows else zlib.compress(b"".join(fields[byte :: FIELDS.size] for byte in range(FIELDS.size)), 9)
 
 
 def loose_keys(folder: str, space: str) -> Iterator[LooseKey]:
@@ -305,9 +321,10 @@ def _copy(pack: Pack, writer: PackWriter, ids: set[bytes]) -> None:
 
 
 def _inflated(data: bytes) -> tuple[bytes, int]:
-    """(content, level): the bytes as they are and 0, or what they hold, where zlib makes them of it again."""
+    """(content, level): the bytes as they are and 0, or what they hold, where zlib makes them of it again, or what is
+    before the SHA-1 of it."""
     if data[:1] != b"\x78":
-        return data, 0
+        return (data[:-_ID_BYTES], SEALED) if data[-_ID_BYTES:] == sha1(data[:-_ID_BYTES]) else (data, 0)
     inflater = zlib.decompressobj()
     try:
         content = inflater.decompress(data, 4 * LARGEST)

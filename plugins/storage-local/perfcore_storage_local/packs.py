@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MAGIC = b"ppck"
-VERSION = 2  # that is written; of version 1, which has no checksums of rows, packs are still read
+VERSION = 3  # that is written; 1 has no checksums of rows, and the rows of 1 and 2 are whole
 HEADER = struct.Struct("<4sI16s")  # magic, version, random bytes: no two packs have one name
 FOOTER = struct.Struct("<II20s")  # rows, blocks, SHA-1 of everything before it
 FAN_OUT = struct.Struct("<256I")  # rows whose id begins with this byte or a lesser one
@@ -38,7 +38,12 @@ FAN_OUT = struct.Struct("<256I")  # rows whose id begins with this byte or a les
 CHECKS = struct.Struct("<256I")
 # Where the content begins in the joined content of all blocks; its bytes; the bytes of the key; seconds since 1970
 # UTC; how the key's bytes come from the content: 0 as they are, else compressed by zlib at this level.
-ROW = struct.Struct("<20sQIIIB")
+FIELDS = struct.Struct("<QIIIB")
+ROW = struct.Struct("<20sQIIIB")  # with its id in front, in versions 1 and 2
+# Where the zlib stream with the fields of the rows begins whose id begins with this byte, and where the last one ends.
+# It has the first bytes of all these rows, then the second ones, and so on: those of a kind are alike.
+STREAMS = struct.Struct("<257Q")
+SEALED = 32  # the level of a content without the SHA-1 of itself that follows it
 BLOCK = struct.Struct("<QQ")  # where its content begins, and where its zlib stream begins in the file
 GONE = 0xFF
 PACK, MARKS = ".pack", ".gone"
@@ -82,6 +87,8 @@ class PackedRow(NamedTuple):
     def read(self) -> bytes:
         """The bytes of the key."""
         content = self.pack.content(self.position, self.length)
+        if self.level == SEALED:
+            return content + sha1(content)
         if self.level > zlib.Z_BEST_COMPRESSION:
             raise self.pack.damage("a row is compressed in no known way")
         return zlib.compress(content, self.level) if self.level else content
@@ -103,20 +110,24 @@ class Pack:
         magic, version, _ = HEADER.unpack_from(self._data)
         if magic != MAGIC:
             raise self.damage("it does not begin as a pack does")
-        if version not in (1, VERSION):
+        if not 1 <= version <= VERSION:
             raise FormatError(f"{printable(self.path)} is a pack of version {version}", hint="use a newer perfcore")
+        self._row_size = _ID_BYTES if version > 2 else ROW.size
         checks_size = CHECKS.size if version > 1 else 0
         self.rows, self.blocks, self.digest = FOOTER.unpack_from(self._data, size - FOOTER.size)
         self._blocks_at = size - FOOTER.size - (self.blocks + 1) * BLOCK.size
-        self._rows_at = self._blocks_at - self.rows * ROW.size
-        self._fan_out_at = self._rows_at - checks_size - FAN_OUT.size
+        self._rows_at = self._blocks_at - self.rows * self._row_size
+        streams_at = self._rows_at - (STREAMS.size if version > 2 else 0)
+        self._fan_out_at = streams_at - checks_size - FAN_OUT.size
         if self._fan_out_at < HEADER.size:
             raise self.damage("it is cut short")
         self._fan_out = FAN_OUT.unpack_from(self._data, self._fan_out_at)
         if self._fan_out[-1] != self.rows or list(self._fan_out) != sorted(self._fan_out):
             raise self.damage("its table of ids contradicts itself")
-        self._checks = CHECKS.unpack_from(self._data, self._rows_at - checks_size) if checks_size else None
+        self._checks = CHECKS.unpack_from(self._data, streams_at - checks_size) if checks_size else None
+        self._streams = STREAMS.unpack_from(self._data, streams_at) if version > 2 else None
         self._checked: set[int] = set()
+        self._fields: dict[int, bytes] = {}
         self._kept: dict[int, bytes] = {}
         self._kept_bytes = 0
 
@@ -127,13 +138,18 @@ class Pack:
         """The rows whose id begins with this byte. FormatError where one is not as it was written."""
         rows = range(self._fan_out[first - 1] if first else 0, self._fan_out[first])
         if self._checks is not None and first not in self._checked:
-            if self._crc(rows.start, rows.stop) != self._checks[first]:
+            if zlib.crc32(self._stream(first), self._crc(rows.start, rows.stop)) != self._checks[first]:
                 raise self.damage("the checksum of its rows is another one")
             self._checked.add(first)
         return rows
 
     def _crc(self, start: int, stop: int) -> int:
-        return zlib.crc32(self._data[self._rows_at + start * ROW.size : self._rows_at + stop * ROW.size])
+        size = self._row_size
+        return zlib.crc32(self._data[self._rows_at + start * size : self._rows_at + stop * size])
+
+    def _stream(self, first: int) -> bytes:
+        """Of version 3, the fields of these rows as they are stored."""
+        return self._data[self._streams[first] : self._streams[first + 1]] if self._streams else b""
 
     def find(self, id: bytes) -> PackedRow | None:
         """The row of this id, gone or not."""
@@ -142,12 +158,19 @@ class Pack:
         return self.row(number) if number < rows.stop and self.id(number) == id else None
 
     def id(self, number: int) -> bytes:
-        start = self._rows_at + number * ROW.size
+        start = self._rows_at + number * self._row_size
         return self._data[start : start + _ID_BYTES]
 
     def row(self, number: int) -> PackedRow:
-        _, position, length, size, modified, level = ROW.unpack_from(self._data, self._rows_at + number * ROW.size)
-        return PackedRow(self, number, position, length, size, modified, level)
+        if self._streams is None:
+            return PackedRow(self, number, *ROW.unpack_from(self._data, self._rows_at + number * ROW.size)[1:])
+        first = self._data[self._rows_at + number * _ID_BYTES]
+        rows = self.range(first)
+        if number not in rows:
+            raise self.damage("its table of ids contradicts itself")
+        if first not in self._fields:
+            self._fields[first] = self._inflated(self._stream(first), len(rows) * FIELDS.size)
+        return PackedRow(self, number, *FIELDS.unpack(self._fields[first][number - rows.start :: len(rows)]))
 
     def marks(self) -> mmap.mmap | bytes:
         """A byte for each row, as they are now."""
@@ -238,6 +261,17 @@ class Pack:
     def forget_marks(self) -> None:
         self._marks = None
 
+    def _inflated(self, stream: bytes, length: int) -> bytes:
+        """FormatError unless the stream has so many bytes of content."""
+        inflater = zlib.decompressobj()
+        try:
+            content = inflater.decompress(stream, length + 1)
+        except zlib.error as error:
+            raise self.damage(str(error)) from error
+        if len(content) != length or not inflater.eof:
+            raise self.damage("a stream is cut short or holds more than it says")
+        return content
+
     def _block_content(self, number: int) -> bytes:
         kept = self._kept.get(number)
         if kept is not None:
@@ -245,13 +279,7 @@ class Pack:
         (start, offset), (end, offset_end) = self.block(number), self.block(number + 1)
         if not HEADER.size <= offset <= offset_end <= self._fan_out_at or not 0 <= end - start <= files.LIMIT:
             raise self.damage("its table of blocks contradicts itself")
-        inflater = zlib.decompressobj()
-        try:
-            content = inflater.decompress(self._data[offset:offset_end], end - start + 1)
-        except zlib.error as error:
-            raise self.damage(str(error)) from error
-        if len(content) != end - start or not inflater.eof:
-            raise self.damage("a block is cut short or holds more than it says")
+        content = self._inflated(self._data[offset:offset_end], end - start)
         self._kept_bytes += len(content)
         while self._kept and self._kept_bytes > _KEPT_BYTES:
             self._kept_bytes -= len(self._kept.pop(next(iter(self._kept))))
@@ -397,6 +425,14 @@ class Packs:
                 continue
             packs[name].forget_marks()
         self._packs[space] = packs
+
+
+def sha1(data: bytes) -> bytes:
+    """What objects and packs end with."""
+    import hashlib
+
+    # It tells damage and protects nothing; OpenSSL in FIPS mode forbids SHA-1 that is used for security.
+    return hashlib.sha1(data, usedforsecurity=False).digest()
 
 
 def _mapped(path: str) -> mmap.mmap | bytes:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from perfcore_storage_local import LocalStorage
 from perfcore_storage_local.packing import LARGEST
-from perfcore_storage_local.packs import Packs, split
+from perfcore_storage_local.packs import ROW, Pack, Packs, split
 
 from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError, PerfError, StorageError
 
@@ -198,6 +198,20 @@ def test_the_many_are_packed_by_themselves(tmp_path: Path) -> None:
     assert dict(storage.read_many(map(key_of, numbers))) == {key_of(number): bytes_of(number) for number in numbers}
 
 
+def test_what_ends_with_its_own_checksum_comes_back_with_it(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path / "place")
+    sealed = {}
+    for number in range(50):
+        content = b"pidx%d" % number
+        sealed[key_of(number)] = content + hashlib.sha1(content, usedforsecurity=False).digest()
+    sealed[key_of(50)] = hashlib.sha1(usedforsecurity=False).digest()
+    storage.create_many(sealed.items())
+    storage.pack(SPACE, least=1)
+    assert contents(LocalStorage(storage.place)) == sealed
+    (pack,) = Packs(str(storage.place)).of("objects")
+    assert sum(pack.block(pack.blocks)) < 24 + sum(map(len, sealed.values()))
+
+
 def test_every_flipped_byte_of_a_pack_is_found(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "place")
     expected = {key_of(number): bytes_of(number) for number in range(20)}
@@ -253,7 +267,7 @@ def test_no_wrong_bit_of_a_table_hides_a_key_or_brings_one_back(tmp_path: Path) 
     expected, path = packed(tmp_path / "place")
     absent = [key_of(number) for number in range(0, 40, 7)]
     marks = path.with_suffix(".gone")
-    table = 1024 + 1024 + 40 * 41 + 28 + 16 * 8  # from the fan-out on, and some bytes of blocks
+    table = 40 * 21 + 1024 + 1024 + 2056 + 40 * 20 + 28 + 16 * 8  # from the fields of the rows on, and some of blocks
     for file, start in ((path, len(path.read_bytes()) - table), (marks, 0)):
         whole = file.read_bytes()
         for place in range(start, len(whole), 3):
@@ -288,25 +302,32 @@ def test_a_damaged_pack_is_not_written_anew_under_a_checksum_that_fits(tmp_path:
     assert expected.items() <= contents(LocalStorage(tmp_path / "place")).items()
 
 
-def test_a_pack_of_version_1_is_read_and_written_anew(tmp_path: Path) -> None:
-    """It had no checksums of its rows."""
-    expected, path = packed(tmp_path / "place")
-    data = path.read_bytes()
-    rows, blocks = struct.unpack_from("<II", data, len(data) - 28)
-    end = len(data) - 28 - 16 * (blocks + 1) - 41 * rows
-    old = data[:4] + struct.pack("<I", 1) + data[8 : end - 1024] + data[end:-20]
-    digest = hashlib.sha1(old, usedforsecurity=False).digest()
-    older = path.with_name(f"{digest.hex()}.pack")
-    older.write_bytes(old + digest)
-    path.with_suffix(".gone").rename(older.with_suffix(".gone"))
+def older(path: Path, version: int) -> None:
+    """Replace a pack by one of an older version: rows are whole, and have no checksums in version 1."""
+    pack, data = Pack(str(path.parent), path.stem), path.read_bytes()
+    rows = [ROW.pack(pack.id(number), *pack.row(number)[2:]) for number in range(len(pack))]
+    counts = [sum(row[0] <= first for row in rows) for first in range(256)]
+    checks = [zlib.crc32(b"".join(row for row in rows if row[0] == first)) for first in range(256)]
+    parts = [data[:4], struct.pack("<I", version), data[8 : pack.block(pack.blocks)[1]], struct.pack("<256I", *counts)]
+    parts += [struct.pack("<256I", *checks)] if version == 2 else []
+    parts += [*rows, data[len(data) - 28 - 16 * (pack.blocks + 1) : -20]]
+    digest = hashlib.sha1(b"".join(parts), usedforsecurity=False).digest()
+    path.with_name(f"{digest.hex()}.pack").write_bytes(b"".join(parts) + digest)
+    path.with_suffix(".gone").rename(path.with_name(f"{digest.hex()}.gone"))
     path.unlink()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_pack_of_an_older_version_is_read_and_written_anew(tmp_path: Path, version: int) -> None:
+    expected, path = packed(tmp_path / "place")
+    older(path, version)
     storage = LocalStorage(tmp_path / "place")
     assert contents(storage) == expected
     assert not storage.damaged(SPACE)
     storage.create_many((key_of(number), bytes_of(number)) for number in range(100, 200))
     assert storage.pack(SPACE) == 100
     (newer,) = path.parent.glob("*.pack")
-    assert newer.read_bytes()[4] == 2
+    assert newer.read_bytes()[4] == 3
     assert expected.items() <= contents(LocalStorage(tmp_path / "place")).items()
 
 
