@@ -7,9 +7,11 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 _YOUNG = 50_000  # objects until a search for garbage; Python 3.11 begins with 700
+_DIGITS = 9  # of a plain number: the parser may have to say something about a longer one
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,12 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _short_answer(words: Sequence[str]) -> int | None:
-    """Answer a verb without options, or the help of a collector, as the parser of arguments would, whose import takes
-    longer than the answer. None where it has to."""
+    """Answer a verb with plain options, or the help of a collector, as the parser of arguments would, whose import
+    takes longer than the answer. None where it has to."""
     from perfcore.cli.verbs import VERBS
 
-    page = VERBS[words[0]].page if len(words) == 1 and words[0] in VERBS else ""
-    is_help = len(words) == 3 and words[0] == "collect" and words[2] in ("--help", "-h") and words[1][:1] != "-"
+    verb, *rest = words or ("",)
+    page = VERBS[verb].page if verb in VERBS else ""
+    is_help = len(rest) == 2 and verb == "collect" and rest[1] in ("--help", "-h") and rest[0][:1] != "-"
     if not page and not is_help:
         return None
     from importlib import import_module
@@ -48,19 +51,42 @@ def _short_answer(words: Sequence[str]) -> int | None:
     from perfcore.cli.console import new_console
     from perfcore.cli.outcome import finished
 
+    module: Any = import_module(f"perfcore.cli.{page or 'help_page'}")
+    options = _plain_options(rest, module.PLAIN) if page else {}
+    if options is None:
+        return None
     answered = True
 
     def answer() -> int:
         nonlocal answered
         with new_console() as console:
             if page:
-                import_module(f"perfcore.cli.{page}").show(console)
+                module.show(console, **options)
             else:
-                answered = import_module("perfcore.cli.help_page").show(console, words[1])
+                answered = module.show(console, rest[0])
         return 0
 
     code = finished(answer, debug=bool(os.environ.get("PERF_DEBUG")))
     return code if answered else None
+
+
+def _plain_options(words: Sequence[str], options: Mapping[str, tuple[str, type]]) -> dict[str, bool | int] | None:
+    """The values that `--short`, `-n 5`, `-n5`, `-5` or `--last=5` give to names. None where a word is anything else,
+    wrong ones included."""
+    values: dict[str, bool | int] = {}
+    rest = iter(words)
+    for word in rest:
+        text = f"-n{word[1:]}" if word[:1] == "-" and word[1:].isdigit() else word  # as in git
+        flag, attached, value = text.partition("=") if text[:2] == "--" else (text[:2], text[2:], text[2:])
+        name, kind = options.get(flag, ("", None))
+        if kind is bool and not attached:
+            values[name] = True
+            continue
+        value = value if attached else next(rest, "")
+        if kind is not int or not (value.isascii() and value.isdigit()) or len(value) > _DIGITS:
+            return None
+        values[name] = int(value)
+    return values
 
 
 def _look_less_for_garbage() -> None:

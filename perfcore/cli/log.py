@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -18,11 +16,9 @@ from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.text import align, plural, printable, printable_json
 
 if TYPE_CHECKING:
-    from perfcore.cli.log_page import LateMarks
-    from perfcore.model import Entry, MinorVersion
+    from perfcore.cli.log_page import Row
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-SCHEMA = 1
 
 
 class _Log(TyperCommand):
@@ -36,14 +32,14 @@ def log(
     head: Annotated[
         Optional[str], typer.Argument(metavar="[REV | A..B]", help="Where to begin, or a range.", show_default=False)
     ] = None,
-    short: Annotated[bool, typer.Option("--short", "-s", "--oneline", help="Print one line for each version.")] = False,
+    short: Annotated[bool, typer.Option(*log_page.SHORT, help="Print one line for each version.")] = False,
     count_only: Annotated[
         bool, typer.Option("--count-only", help="Print only the numbers of versions and profiles.")
     ] = False,
     since: Since = None,
     until: Until = None,
     tags: Tags = None,
-    last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,
+    last: Annotated[Optional[int], typer.Option(*log_page.LAST, min=0, metavar="N", help="At most N versions.")] = None,
     step: EachNth = 1,
     branches: Annotated[bool, typer.Option("--branches", "-b", help="List the branches and their heads.")] = False,
     measured: Annotated[bool, typer.Option("--measured", help="Only versions that have profiles.")] = False,
@@ -67,7 +63,7 @@ def log(
     first_version = console.repository.version(end or None)
     filtered = start or (since, until, tags) != (None, None, None)
     newest = None if last is None or filtered or measured or changes else last
-    rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(first_version, newest)
+    rows: Iterator[Row] = console.repository.walk(first_version, newest)
     marks = log_page.LateMarks(console)
     if filtered:
         from perfcore.repository.version_filter import VersionFilter
@@ -80,28 +76,17 @@ def log(
     if count_only:
         _print_count(console, rows, as_json)
         return
-    form = _as_json_line if as_json else functools.partial(_short if short else log_page.long_form, console)
-    first = next(rows, None)
-    if first is None and changes:
-        console.say("no check has found a change here; `perf check all` looks for them")
-    elif first is not None:
-        console.write_all(form(marks, version, entries) for version, entries in itertools.chain((first,), rows))
+    log_page.write(console, marks, rows, short=short, as_json=as_json, changes=changes)
 
 
-def _short(console: Console, marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
-    mark = marks.of(version.id).short(version.id) if entries else ""
-    subject = printable(version.subject) + (f"  {mark}" if mark else "")
-    return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {subject}\n"
-
-
-def _print_count(console: Console, rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]], as_json: bool) -> None:
+def _print_count(console: Console, rows: Iterator[Row], as_json: bool) -> None:
     versions = profiles = measured = 0
     for _, entries in rows:
         versions += 1
         profiles += len(entries)
         measured += bool(entries)
     if as_json:
-        console.json({"schema": SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
+        console.json({"schema": log_page.SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
     else:
         console.line(f"{plural(versions, 'version')}, {measured:,} measured, {plural(profiles, 'profile')}")
 
@@ -115,7 +100,9 @@ def _print_unreachable(console: Console, as_json: bool) -> None:
     for version, profiles in entries.unreachable(console.repository):
         if as_json:
             rows = [listing.entry_json(i, entry) for i, entry in enumerate(profiles)]
-            console.write(printable_json(json.dumps({"schema": SCHEMA, "version": version, "profiles": rows})) + "\n")
+            console.write(
+                printable_json(json.dumps({"schema": log_page.SCHEMA, "version": version, "profiles": rows})) + "\n"
+            )
         else:
             cells = [("", *listing.entry_cells(entry)) for entry in profiles]
             console.write("\n".join([console.paint(f"version {version}", "yellow"), *align(cells), "", ""]))
@@ -127,38 +114,11 @@ def _print_branches(console: Console, as_json: bool) -> None:
     branches = list(repository.vcs.walk_major_versions())
     if as_json:
         rows = [{"name": b.name, "head": b.head, "current": b.name == current} for b in branches]
-        console.json({"schema": SCHEMA, "branches": rows})
+        console.json({"schema": log_page.SCHEMA, "branches": rows})
         return
     cells = []
     for branch in branches:
         entries = repository.readable_entries(branch.head) if branch.head else ()
         mark = "*" if branch.name == current else " "
-        cells.append((mark, printable(branch.name), (branch.head or "")[:10], _kinds(entries)))
+        cells.append((mark, printable(branch.name), (branch.head or "")[:10], log_page.kinds(entries)))
     console.write("".join(f"{line}\n" for line in align(cells, gap=" ")))
-
-
-def _kinds(entries: tuple[Entry, ...]) -> str:
-    """`2 time` for the profiles of a version."""
-    return _counted(tuple([entry.collector or entry.type for entry in entries]))
-
-
-@functools.lru_cache  # and of few kinds of profiles
-def _counted(kinds: tuple[str, ...]) -> str:
-    return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
-
-
-def _as_json_line(marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
-    import json
-
-    row: dict[str, Any] = {
-        "schema": SCHEMA,
-        "version": version.id,
-        "parents": list(version.parents),
-        "author": version.author,
-        "email": version.email,
-        "date": version.date,
-        "subject": version.subject,
-        "profiles": [listing.entry_json(i, entry) for i, entry in enumerate(entries)],
-        "changes": marks.of(version.id).as_json(version.id) if entries else [],
-    }
-    return printable_json(json.dumps(row, ensure_ascii=False)) + "\n"

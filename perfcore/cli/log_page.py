@@ -1,25 +1,48 @@
-"""What `perf log` shows of a version. Nothing here imports Typer: `perf log` alone is answered without."""
+"""What `perf log` shows. Nothing here imports Typer: `perf log` with plain options is answered without."""
 
 from __future__ import annotations
 
 import functools
+import itertools
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from perfcore.analysis import note_keys
 from perfcore.cli import listing
-from perfcore.text import align, printable
+from perfcore.text import align, printable, printable_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from perfcore.cli.console import Console
     from perfcore.cli.marks import Marks
     from perfcore.model import Change, Entry, MinorVersion
 
+    Row = tuple[MinorVersion, tuple[Entry, ...]]
 
-def show(console: Console) -> None:
+SCHEMA = 1
+SHORT = ("--short", "-s", "--oneline")
+LAST = ("--last", "-n")
+PLAIN = dict.fromkeys(SHORT, ("short", bool)) | dict.fromkeys(LAST, ("last", int)) | {"--json": ("as_json", bool)}
+"""The argument of `show` that a plain option sets, and its type."""
+
+
+def show(console: Console, *, last: int | None = None, short: bool = False, as_json: bool = False) -> None:
     """The versions back from the head with their profiles."""
-    repository = console.repository
-    start, marks = repository.version(), LateMarks(console)
-    console.write_all(long_form(console, marks, *row) for row in repository.walk(start))
+    rows = console.repository.walk(console.repository.version(), last)
+    write(console, LateMarks(console), itertools.islice(rows, last), short=short, as_json=as_json)
+
+
+def write(
+    console: Console, marks: LateMarks, rows: Iterator[Row], *, short: bool, as_json: bool, changes: bool = False
+) -> None:
+    """Versions with their profiles; `changes` says that each has a change, or there is something to tell."""
+    form = _as_json_line if as_json else functools.partial(_short if short else _long, console)
+    first = next(rows, None)
+    if first is None and changes:
+        console.say("no check has found a change here; `perf check all` looks for them")
+    elif first is not None:
+        console.write_all(form(marks, version, entries) for version, entries in itertools.chain((first,), rows))
 
 
 class Unmarked:
@@ -64,7 +87,7 @@ class LateMarks:
 _UNMARKED = Unmarked()
 
 
-def long_form(console: Console, marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _long(console: Console, marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     title = console.paint(f"version {version.id}", "yellow")
     date = listing.moment(version.date * 1_000_000_000)
     author = _author(version.author, version.email)
@@ -83,3 +106,36 @@ def _author(name: str, email: str) -> str:
     address = f"<{printable(email)}>" if email else ""
     author = " ".join(filter(None, (printable(name), address)))
     return f"Author: {author}\n" if author else ""
+
+
+def _short(console: Console, marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+    mark = marks.of(version.id).short(version.id) if entries else ""
+    subject = printable(version.subject) + (f"  {mark}" if mark else "")
+    return f"{console.paint(version.short, 'yellow')} {kinds(entries):>12}  {subject}\n"
+
+
+def kinds(entries: tuple[Entry, ...]) -> str:
+    """`2 time` for the profiles of a version."""
+    return _counted(tuple([entry.collector or entry.type for entry in entries]))
+
+
+@functools.lru_cache  # and of few kinds of profiles
+def _counted(kinds: tuple[str, ...]) -> str:
+    return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
+
+
+def _as_json_line(marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+    import json
+
+    row: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": version.id,
+        "parents": list(version.parents),
+        "author": version.author,
+        "email": version.email,
+        "date": version.date,
+        "subject": version.subject,
+        "profiles": [listing.entry_json(i, entry) for i, entry in enumerate(entries)],
+        "changes": marks.of(version.id).as_json(version.id) if entries else [],
+    }
+    return printable_json(json.dumps(row, ensure_ascii=False)) + "\n"

@@ -1,4 +1,4 @@
-"""What `perf status` shows. Nothing here imports Typer: `perf status` alone is answered without."""
+"""What `perf status` shows. Nothing here imports Typer: `perf status` is answered without."""
 
 from __future__ import annotations
 
@@ -18,9 +18,22 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
 SCHEMA = 1
+SHORT = ("--short", "-s")
+PLAIN = dict.fromkeys(SHORT, ("short", bool)) | {"--json": ("as_json", bool)}
+"""The argument of `show` that a plain option sets, and its type."""
 
 
-def show(console: Console) -> None:
+def show(console: Console, *, short: bool = False, as_json: bool = False) -> None:
+    """The current version, its profiles, and the pending ones."""
+    if as_json:
+        console.json(_as_json(console))
+    elif short:
+        _show_short(console)
+    else:
+        _show_long(console)
+
+
+def _show_long(console: Console) -> None:
     repository = console.repository
     head = _head(repository)
     major = repository.vcs.get_head_major_version()
@@ -51,9 +64,9 @@ def show(console: Console) -> None:
             console.line("incomplete: the command that measured it adds the missing runs with --continue")
 
 
-def show_short(console: Console) -> None:
+def _show_short(console: Console) -> None:
     """A line for each profile: number, version, collector and command, with tabs between them."""
-    page = as_json(console)
+    page = _as_json(console)
     for row in (*page["profiles"], *page["pending"]):
         command = " ".join(filter(None, (row.get("cmd"), row.get("args"), row.get("workload"))))
         version = row.get("origin", page["version"] if row in page["profiles"] else None)
@@ -105,7 +118,7 @@ def _print_gates(console: Console, config_ids: Container[str]) -> None:
         console.repository.leave_out(error)
 
 
-def as_json(console: Console) -> dict[str, Any]:
+def _as_json(console: Console) -> dict[str, Any]:
     repository = console.repository
     head = _head(repository)
     major = repository.vcs.get_head_major_version()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shlex
 import sys
 from pathlib import Path
 
@@ -38,28 +39,79 @@ def test_who_calls_a_command_keeps_their_own_ways(capsys: pytest.CaptureFixture[
     assert "perf" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", ["status", "log"])
-def test_a_verb_alone_answers_as_the_parser_does(project: Project, verb: str) -> None:
-    """Without options it is answered without Typer; `-C .` changes nothing else."""
+ANSWERED = [
+    *("status", "status --short", "status -s --json", "status --short --short"),
+    *(
+        "log",
+        "log -n 1",
+        "log -n1",
+        "log -1",
+        "log --last 1",
+        "log --last=2 --short",
+        "log -0",
+        "log --json --oneline -n 007",
+    ),
+]
+"""What is answered without the parser."""
+
+LEFT = [
+    *("log -n", "log -n x", "log -n -1", "log -n=1", "log --last=", "log --last= -n", "log --last \u0661", "log -n ''"),
+    *(
+        "log -sn1",
+        "log -s1",
+        "log --short=1",
+        "log --sho",
+        "log --shorty",
+        "log -- -1",
+        "log -n " + "9" * 19,
+        "log HEAD -1",
+    ),
+    *(
+        "log --count-only",
+        "log --measured -n 1",
+        "log -",
+        "log ''",
+        "log -n1x",
+        "log --help",
+        "status -1",
+        "status --json=x",
+    ),
+    *("status -sx", "status x", "status -s -n 1", "''"),
+]
+"""What the parser has to look at, errors among it."""
+
+
+@pytest.mark.parametrize("line", [*ANSWERED, *LEFT])
+def test_plain_options_are_answered_as_the_parser_does(project: Project, line: str) -> None:
+    """`-C .` leaves everything to the parser and changes nothing else."""
+    project.commit("Second")
     for pending in (0, 1):
         if pending:
             open_repository(project.path).save(profiles.timed())
-        alone, parsed = project.perf(verb), project.perf("-C", ".", verb)
-        assert (alone.out, alone.err) == (parsed.out, parsed.err)
-        assert alone.out
+        words = shlex.split(line)
+        plain, parsed = project.perf(*words, code=None), project.perf("-C", ".", *words, code=None)
+        assert (plain.code, plain.out, plain.err) == (parsed.code, parsed.out, parsed.err)
 
 
-@pytest.mark.parametrize("verb", ["status", "log"])
-def test_a_verb_alone_fails_as_the_parser_does(tmp_path: Path, project: Project, verb: str) -> None:
+@pytest.mark.process
+@pytest.mark.parametrize("line", ANSWERED)
+def test_plain_options_need_no_parser(project: Project, line: str) -> None:
+    script = "import sys; from perfcore.cli import main; main(); print('typer' in sys.modules, file=sys.stderr)"
+    done = project.run(sys.executable, "-c", script, *line.split())
+    assert done.err.splitlines()[-1] == "False", done
+
+
+@pytest.mark.parametrize("line", ["status", "log", "status --json", "log -n 1"])
+def test_plain_options_fail_as_the_parser_does(tmp_path: Path, project: Project, line: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (project.path / ".perf" / "local.yml").write_text("vcs: [")
     for directory in (elsewhere, project.path):
         words = [sys.executable, "-m", "perfcore"]
-        alone = project.run(*words, verb, cwd=directory)
-        parsed = project.run(*words, "-C", ".", verb, cwd=directory)
-        assert alone.code not in (0, 1)
-        assert (alone.code, alone.out, alone.err) == (parsed.code, parsed.out, parsed.err)
+        plain = project.run(*words, *line.split(), cwd=directory)
+        parsed = project.run(*words, "-C", ".", *line.split(), cwd=directory)
+        assert plain.code not in (0, 1)
+        assert (plain.code, plain.out, plain.err) == (parsed.code, parsed.out, parsed.err)
 
 
 SLOW = """
