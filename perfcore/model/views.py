@@ -42,7 +42,8 @@ class ViewData:
     `names[i]` is the name under which the user asked for `profiles[i]`, `versions[i]` its version. `pair` is
     (baseline, target), and `sides` is what else is known of them. `series` are metrics over the versions of a branch,
     `changes` the verdicts of checks. `source(version, path)` gives the bytes of a file, or None. `accepted` has the
-    reason for each change (by its id) that somebody accepted, `releases` the tags of versions (by their full ids)."""
+    reason for each change (by its id) that somebody accepted, `decided` whatever people decided about one in words,
+    `releases` the tags of versions (by their full ids)."""
 
     _profiles: Lazy[tuple[Profile, ...]] = attrs.field(default=(), repr=False)
     names: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class ViewData:
     _changes: Lazy[tuple[Change, ...]] = attrs.field(default=(), repr=False)
     source: Callable[[str, str], bytes | None] | None = attrs.field(default=None, repr=False)
     _accepted: Lazy[Mapping[str, str]] = attrs.field(default=EMPTY, repr=False)
+    _decided: Lazy[Mapping[str, str]] = attrs.field(default=EMPTY, repr=False)
     _releases: Lazy[Mapping[str, tuple[str, ...]]] = attrs.field(default=EMPTY, repr=False)
 
     @functools.cached_property
@@ -82,6 +84,10 @@ class ViewData:
     @functools.cached_property
     def accepted(self) -> Mapping[str, str]:
         return _loaded(self._accepted)
+
+    @functools.cached_property
+    def decided(self) -> Mapping[str, str]:
+        return _loaded(self._decided)
 
     @functools.cached_property
     def releases(self) -> Mapping[str, tuple[str, ...]]:

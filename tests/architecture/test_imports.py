@@ -120,6 +120,7 @@ def test_status_imports_only_what_it_shows(project: Project) -> None:
 def test_a_log_imports_no_profiles_and_nothing_that_checks(project: Project) -> None:
     loaded = _modules(_measured(project), "log")
     assert not loaded & {"pluggy", "typer", "perfcore.model.changes", "perfcore.model.measurements"}
+    assert not loaded & {"inspect", "typing_extensions"}
     assert not [name for name in loaded if name.startswith("perfcore.profile")]
     assert {name for name in loaded if name.startswith("perfcore.analysis.")} == {"perfcore.analysis.note_keys"}
 

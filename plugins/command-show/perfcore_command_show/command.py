@@ -91,6 +91,9 @@ def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
     """Everything that a view may accept of these profiles. Nothing is read before the view asks for it."""
     repository = console.repository
     load = functools.cache(lambda: tuple(repository.load(ref) for ref in refs))  # once, whatever a view asks for
+    decided = functools.cache(
+        lambda: context.decided(repository, (*data.changes, *(c for s in data.series for c in s.changes)))
+    )
     data = ViewData(
         profiles=load,
         names=tuple(ref.name for ref in refs),
@@ -99,7 +102,8 @@ def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
         series=lambda: _series(console, refs, load()),
         changes=lambda: _changes(repository, refs, load()),
         source=VersionSources(repository).read,
-        accepted=lambda: context.accepted(repository, (*data.changes, *(c for s in data.series for c in s.changes))),
+        accepted=lambda: decided().accepted,
+        decided=lambda: decided().words,
         releases=lambda: context.releases(repository),
     )
     return data

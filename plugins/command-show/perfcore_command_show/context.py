@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+import attrs
+from perfcore_command_kit import report_text
 from perfcore_command_kit.standings import Standings
 
 from perfcore.model import Change
@@ -11,11 +13,25 @@ from perfcore.model.decisions import ACCEPTED, Decision
 from perfcore.repository.repository import Repository
 
 
-def accepted(repository: Repository, changes: Collection[Change]) -> dict[str, str]:
-    """The reason for each of these changes that somebody accepted, by its id; also why it is a false alarm, or of the
-    environment."""
-    decided = {id: each.decision for id, each in Standings.of(repository).on(changes).items() if each.silences}
-    return {id: _reason(decision) for id, decision in decided.items()}
+@attrs.frozen(kw_only=True)
+class Decided:
+    """By the id of a change: `accepted` has the reason for each that fails no check by a decision, `words` what was
+    decided about each, also where it holds no longer."""
+
+    accepted: Mapping[str, str]
+    words: Mapping[str, str]
+
+
+def decided(
+    repository: Repository, changes: Collection[Change], head: str | None = None, measured: Collection[str] = ()
+) -> Decided:
+    """The decisions on these changes as they stand at a version (None: the one that is checked out). `measured` are the
+    full ids of the versions in which the changes were looked for."""
+    standings = Standings.of(repository, head).on(changes, measured)
+    return Decided(
+        accepted={id: _reason(standing.decision) for id, standing in standings.items() if standing.silences},
+        words={id: report_text.decision(standing) for id, standing in standings.items()},
+    )
 
 
 def _reason(decision: Decision) -> str:

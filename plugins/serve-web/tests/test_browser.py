@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,11 @@ def _tab_to(window: Any, selector: str) -> None:
     raise AssertionError(f"the Tab key does not reach {selector}")
 
 
-def test_a_change_is_decided_about_in_the_page(story: Served, window: Any) -> None:
+def text_of(window: Any, selector: str) -> str:
+    return str(window.run(f"document.querySelector({selector!r}).textContent"))
+
+
+def test_a_change_is_decided_about_in_the_page(story: Served, window: Any, axe: str) -> None:
     window.open(story.url, "main")
     _follow(window, "table.overview td a[href*='change/']", "change")
     window.run("document.querySelector('select[name=state]').value = 'confirmed'")
@@ -134,6 +139,14 @@ def test_a_change_is_decided_about_in_the_page(story: Served, window: Any) -> No
     window.run("document.querySelector('form.decide button').click()")
     window.settle("!window.before && document.readyState === 'complete'")
     window.settle("document.body.textContent.includes('seen again')")
+    window.run("document.querySelector('figure.chart').scrollIntoView()")
+    window.settle("!!document.querySelector('figure.chart').dataset.drawn")
+    window.run("document.querySelector('canvas.plot').focus()")
+    window.press("ArrowDown", "ArrowDown")  # the first one is the release
+    assert re.search(r"slower .* confirmed by [^;]+: seen again", text_of(window, "figure p.at"))
+    assert "▲ slower" in text_of(window, "figure table")
+    assert "seen again" in text_of(window, "figure table")
+    assert violations(window, axe) == []
     assert window.problems == []
 
 

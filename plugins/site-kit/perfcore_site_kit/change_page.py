@@ -102,7 +102,13 @@ def _chart(view: View, at: int, change: Change) -> Markup | None:
     targets = {point.version.id[:10] for point in around}
     near = [nearby for nearby in row.changes if nearby.target[:10] in targets]
     link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
-    drawn = history_chart(row.history(around, near), accepted=branch.accepted, releases=branch.releases, link=link)
+    drawn = history_chart(
+        row.history(around, near),
+        accepted=branch.accepted,
+        decided=branch.decided,
+        releases=branch.releases,
+        link=link,
+    )
     return view.figure(attrs.evolve(drawn, title="Around the change"), ChartOptions(id="around", height=240))
 
 

@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-import attrs
-from perfcore_command_kit import decisions, report_text
-from perfcore_command_kit.standings import Standings
-from perfcore_command_show import context
+from perfcore_command_kit import decisions
 
 from perfcore.analysis.note_keys import ACCEPTED_FILE
 
 if TYPE_CHECKING:
-    from perfcore.model import Change
     from perfcore.model.decisions import Decision
     from perfcore.repository.repository import Repository
-
-
-@attrs.frozen(kw_only=True)
-class Decided:
-    """By the id of a change: `accepted` has the reasons for those that fail no check, `words` what was decided about
-    each, also where it holds no longer."""
-
-    accepted: Mapping[str, str]
-    words: Mapping[str, str]
-
-
-def decided(repository: Repository, changes: Collection[Change], head: str, measured: Collection[str]) -> Decided:
-    """The decisions on all changes of a branch, as they stand at its head."""
-    standings = Standings.of(repository, head).on(changes, measured)
-    return Decided(
-        accepted=context.accepted(repository, changes),
-        words={change: report_text.decision(standing) for change, standing in standings.items()},
-    )
 
 
 def log(repository: Repository, change: str) -> list[Decision]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
-from perfcore_command_show import metric_history
+from perfcore_command_show import context, metric_history
 
 from perfcore.analysis import history as histories
 from perfcore.analysis.history import SHORT, ScannedSeries
@@ -115,7 +115,7 @@ def derive(
     short = _short_changes(repository, lines)
     series = tuple(_row(scanned_series, short) for scanned_series in scanned)
     changes = [change for row in series for change in row.changes]
-    decided = decisions.decided(repository, changes, head, {version.id for version in versions})
+    decided = context.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(
         state=state,
         head=head,

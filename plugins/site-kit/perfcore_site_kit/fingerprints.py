@@ -48,6 +48,7 @@ class Fingerprints:
             branch.name,
             [(key, config.get(key)) for key in _CONFIGURED],
             sorted(branch.accepted.items()),
+            sorted(branch.decided.items()),
             branch.notes,
             [repr(decision) for decision in decisions.every(site.repository.store)],
             sorted(pages - {row.path for row in branch.series}),

@@ -89,7 +89,11 @@ def _range_data(view: View, at: int, index: int) -> ChartData:
     targets = {point.version.id[:10] for point in points}
     within = [change for change in row.changes if change.target[:10] in targets]
     chart_data = history_chart(
-        row.history(points, within), accepted=branch.accepted, releases=branch.releases, link=link
+        row.history(points, within),
+        accepted=branch.accepted,
+        decided=branch.decided,
+        releases=branch.releases,
+        link=link,
     )
     ends = [shown(points[at].version.id[:10]) for at in (0, -1)]
     return attrs.evolve(chart_data, title=f"Every version from {ends[0]} to {ends[1]}")
@@ -138,6 +142,7 @@ def _mark(branch: Branch, change: Change, level: Level) -> Mark:
         first=first // level.size,
         last=last // level.size,
         accepted=shown(branch.accepted.get(change.id, "")),
+        decided=shown(branch.decided.get(change.id, "")),
     )
 
 

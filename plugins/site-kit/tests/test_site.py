@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
 
@@ -49,6 +50,21 @@ def test_an_accepted_change_is_no_answer(site: Site, measured: Project) -> None:
     assert site.refresh()
     assert data.overview(site.branch).counts["slower"] == 0
     assert "accepted by Ann: it is safer" in words(site, PagePath(paths.CHANGES))
+
+
+def test_every_decision_is_in_the_charts_of_its_change(site: Site, measured: Project) -> None:
+    at, change = next((at, change) for at, change in site.branch.changes if change.primary)
+    pages = site.branch.series[at].path, PagePath(paths.CHANGE, (paths.part(change.id),))
+    for state in ("confirmed", "accepted", "false alarm", "environment"):
+        measured.perf("check", "triage", change.id, "--as", state, "--why", "a <b>reason</b>", "--author", "Ann")
+        assert site.refresh()
+        for path in pages:
+            (figure,) = re.findall(r"<figure.*?</figure>", site.render(path, SERVER).content.decode(), re.DOTALL)
+            assert f"{state} by Ann: a &lt;b&gt;reason&lt;/b&gt;" in figure
+            drawn = json.loads(re.findall(r'class="data">([^<]*)<', figure)[0])
+            (mark,) = drawn["marks"]
+            assert mark["decided"] == f"{state} by Ann: a <b>reason</b>"
+            assert mark["accepted"] is (state != "confirmed")
 
 
 def test_one_benchmark_alone_is_not_counted_in_the_plural(project: Project) -> None:

@@ -127,12 +127,13 @@ SAMPLES: Mapping[str, Callable[[], MetricHistory]] = {
 
 
 def data(*series: MetricHistory) -> ViewData:
-    """Input of a view with these series. Of those with hostile names, every change is accepted for a hostile reason,
-    and every version has hostile tags."""
+    """Input of a view with these series. Of those with hostile names, every change is accepted for a hostile reason
+    and decided about in hostile words, and every version has hostile tags."""
     strange = [each for each in series if each.collector in hostile_names.NAMES]
     return ViewData(
         series=series,
         accepted={change.id: hostile_names.NAMES[2] for each in strange for change in each.changes},
+        decided={change.id: hostile_names.NAMES[0] for each in strange for change in each.changes},
         releases={point.version.id: tuple(hostile_names.NAMES) for each in strange for point in each.points},
     )
 

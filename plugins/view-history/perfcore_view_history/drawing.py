@@ -6,13 +6,15 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfcore_view_kit.history_chart import decision_on
+
 from perfcore.analysis import machine_changes, verdict_text
 from perfcore.text import align, clip, encodable, percent, plural, printable, quantity
 from perfcore_view_history import sparkline
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Output
-    from perfcore.model import Change, MetricHistory, Point
+    from perfcore.model import Change, MetricHistory, Point, ViewData
 
 # A line of levels is read at a glance: below 20 columns it shows nothing, beyond 100 the eye loses the marks.
 _NARROWEST, _WIDEST = 20, 100
@@ -32,8 +34,8 @@ _RED, _GREEN, _BOLD = "31", "32", "1"
 _COLORS = {"degradation": _RED, "drift": _RED, "optimization": _GREEN, "improving drift": _GREEN}
 
 
-def write(series: MetricHistory, output: Output, *, blocks: bool) -> None:
-    """Draw the series, with block characters or in ASCII."""
+def write(series: MetricHistory, subject: ViewData, output: Output, *, blocks: bool) -> None:
+    """Draw a series of the data, with block characters or in ASCII."""
     columns = max(_NARROWEST, min(_WIDEST, (output.width or shutil.get_terminal_size().columns) - len(_INDENT)))
     medians = [point.median for point in series.points]
     lines = [_painted(output, _title(series), _BOLD)]
@@ -42,7 +44,7 @@ def write(series: MetricHistory, output: Output, *, blocks: bool) -> None:
     if marks := sparkline.marks(_positions(series.points, series.changes), len(medians), columns):
         lines.append(_INDENT + marks)
     lines.append(_INDENT + _summary(medians, series.unit))
-    lines += _change_lines(series, output)
+    lines += _change_lines(series, subject, output)
     output.write("".join(f"{encodable(line)}\n" for line in lines))
 
 
@@ -61,17 +63,18 @@ def _summary(medians: Sequence[float | None], unit: str) -> str:
     return f"{count}, {lowest} to {highest}, now {newest}" if len(measured) > 1 else f"{count}, {newest}"
 
 
-def _change_lines(series: MetricHistory, output: Output) -> list[str]:
+def _change_lines(series: MetricHistory, subject: ViewData, output: Output) -> list[str]:
     subjects = {point.version.id[:_SHORT]: point.version.subject for point in series.points}
-    rows = [_row(change, subjects) for change in series.changes]
+    rows = [_row(change, subjects, decision_on(change, subject.accepted, subject.decided)) for change in series.changes]
     lines = []
     for change, text in zip(series.changes, align(rows, right=(3, 4)), strict=True):
-        color = _COLORS.get(change.kind) if not change.undone else None
+        stands = not change.undone and change.id not in subject.accepted
+        color = _COLORS.get(change.kind) if stands else None
         lines.append(_INDENT + (_painted(output, text, color) if color else text))
     return lines
 
 
-def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
+def _row(change: Change, subjects: Mapping[str, str], decision: str) -> tuple[str, ...]:
     interval = ""
     if change.low is not None and change.high is not None:
         interval = f"{percent(change.low)} to {percent(change.high)}"
@@ -86,6 +89,7 @@ def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
         _range(change),
         _machine(change) if change.kind == "machine" else "",
         f"(reverted by {printable(change.undone[:_SHORT])})" if change.undone else "",
+        f"({decision})" if decision else "",
     )
 
 

@@ -7,40 +7,34 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfcore_view_kit.chart import ChartOptions, chart, scripts, sparkline, still, styles
+from perfcore_view_kit.chart import ChartData, ChartOptions, chart, scripts, sparkline, still, styles
 from perfcore_view_kit.form import framed, shown
-from perfcore_view_kit.history_chart import change_text, history_chart, standing, title, unit_text
+from perfcore_view_kit.history_chart import change_text, decision_on, history_chart, standing, title, unit_text
 from perfcore_view_kit.page import page
 
 from perfcore.analysis import verdict_text
 from perfcore.text import plural, quantity
 
 if TYPE_CHECKING:
-    from perfcore.model import Change, MetricHistory
+    from perfcore.model import Change, MetricHistory, ViewData
 
 MOST_CHARTS = 20
 """Charts of one page: with tables, a chart of 100 versions takes 25 kB, and a page has to open at once."""
 _WORDS = 6  # of a title in the id of its figure
 
 
-def write(
-    histories: Sequence[MetricHistory],
-    *,
-    accepted: Mapping[str, str],
-    releases: Mapping[str, tuple[str, ...]],
-    link: str,
-    charts: int = MOST_CHARTS,
-) -> str:
+def write(subject: ViewData, *, link: str, charts: int = MOST_CHARTS) -> str:
     """The page: one sentence, a row for each series, and a chart for as many as `charts`, those with regressions that
     stand first."""
+    histories, accepted = subject.series, subject.accepted
     ordered = sorted(histories, key=lambda series: (not standing(series, accepted), not series.changes))
     drawn, names = ordered[:charts], _names(ordered)
     heading = title(histories[0]) if len(histories) == 1 else "Performance history"
     figures = "".join(
-        chart(history_chart(series, accepted=accepted, releases=releases, link=link), ChartOptions(id=name))
+        chart(_chart_data(subject, series, link), ChartOptions(id=name))
         for series, name in zip(drawn, names, strict=False)
     )
-    overview = "" if len(histories) == 1 else _overview(ordered, names, accepted, len(drawn))
+    overview = "" if len(histories) == 1 else _overview(subject, ordered, names, len(drawn))
     left = len(ordered) - len(drawn)
     more = (
         f'<p class="soft">{plural(left, "more series", "more series")} without a chart: name one in perf history.</p>'
@@ -50,11 +44,15 @@ def write(
     return page(heading, body, scripts(), styles=styles())
 
 
-def picture(
-    series: MetricHistory, *, accepted: Mapping[str, str], releases: Mapping[str, tuple[str, ...]], width: int
-) -> str:
-    """One series as an SVG for documents."""
-    return still(history_chart(series, accepted=accepted, releases=releases), ChartOptions(width=width), alone=True)
+def picture(subject: ViewData, *, width: int) -> str:
+    """The first series as an SVG for documents."""
+    return still(_chart_data(subject, subject.series[0]), ChartOptions(width=width), alone=True)
+
+
+def _chart_data(subject: ViewData, series: MetricHistory, link: str = "") -> ChartData:
+    return history_chart(
+        series, accepted=subject.accepted, decided=subject.decided, releases=subject.releases, link=link
+    )
 
 
 def _summary(histories: Sequence[MetricHistory], accepted: Mapping[str, str]) -> str:
@@ -73,12 +71,12 @@ def _summary(histories: Sequence[MetricHistory], accepted: Mapping[str, str]) ->
     return f"{words}{span}."
 
 
-def _overview(ordered: Sequence[MetricHistory], names: Sequence[str], accepted: Mapping[str, str], drawn: int) -> str:
+def _overview(subject: ViewData, ordered: Sequence[MetricHistory], names: Sequence[str], drawn: int) -> str:
     """A row for each series: what became of it, its newest value, its shape, and a link to its chart."""
     heads = ("Series", "Last change", "Size", "Newest", "Shape")
     head = "".join(f'<th scope="col"{_text_class(at in (0, 1, 2))}>{word}</th>' for at, word in enumerate(heads))
     rows = "".join(
-        _overview_row(series, name if number < drawn else "", accepted)
+        _overview_row(subject, series, name if number < drawn else "")
         for number, (series, name) in enumerate(zip(ordered, names, strict=True))
     )
     return (
@@ -88,14 +86,14 @@ def _overview(ordered: Sequence[MetricHistory], names: Sequence[str], accepted: 
     )
 
 
-def _overview_row(series: MetricHistory, name: str, accepted: Mapping[str, str]) -> str:
-    change = _last_change(series, accepted)
+def _overview_row(subject: ViewData, series: MetricHistory, name: str) -> str:
+    change = _last_change(series, subject.accepted)
     medians = [point.median for point in series.points]
     newest = next((median for median in reversed(medians) if median is not None), None)
     label = html.escape(title(series))
     words = "" if change is None else f"{_sign(change)} {verdict_text.word(change)} at {shown(change.target)}"
-    if change is not None and change.id in accepted:
-        words += ", accepted"
+    if change is not None and (decision := decision_on(change, subject.accepted, subject.decided)):
+        words += f", {decision}"
     size = "" if change is None else change_text(change)
     first = f'<a href="#{name}">{label}</a>' if name else label
     return (

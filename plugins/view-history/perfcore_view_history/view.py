@@ -73,14 +73,7 @@ class HistoryView:
     def _page(self, subject: ViewData) -> str:
         from perfcore_view_history import page
 
-        settings = self.settings
-        return page.write(
-            subject.series,
-            accepted=subject.accepted,
-            releases=subject.releases,
-            link=_checked(settings.link),
-            charts=settings.charts,
-        )
+        return page.write(subject, link=_checked(self.settings.link), charts=self.settings.charts)
 
     def _picture(self, subject: ViewData) -> str:
         from perfcore_view_history import page
@@ -90,9 +83,7 @@ class HistoryView:
                 f"an SVG is of one series, and there are {len(subject.series)}",
                 hint="name a benchmark or metric; a page (-o history.html) holds all of them",
             )
-        return page.picture(
-            subject.series[0], accepted=subject.accepted, releases=subject.releases, width=self.settings.width
-        )
+        return page.picture(subject, width=self.settings.width)
 
     def _draw(self, subject: ViewData, output: Output) -> None:
         from perfcore_view_history import drawing
@@ -101,7 +92,7 @@ class HistoryView:
         for number, series in enumerate(subject.series):
             if number:
                 output.write("\n")
-            drawing.write(series, output, blocks=blocks)
+            drawing.write(series, subject, output, blocks=blocks)
 
 
 def _checked(link: str) -> str:

@@ -10,7 +10,7 @@ from perfcore_testing import histories
 from perfcore_testing.output import FakeOutput
 from perfcore_view_history import HistorySettings, HistoryView
 
-from perfcore.model import MetricHistory
+from perfcore.model import MetricHistory, ViewData
 
 
 def shown(*series: MetricHistory, color: bool = False, **settings: Any) -> str:
@@ -52,6 +52,19 @@ def test_colours_mark_what_stands() -> None:
     assert "\x1b[31m" in shown(histories.changed(), color=True)
     reverted = histories.history([1e7] * 9, changes=(histories.change(3, undone="05" * 20),))
     assert "\x1b[31m" not in shown(reverted, color=True)
+
+
+def test_a_decision_is_in_the_row_of_its_change_and_what_fails_no_check_has_no_colour() -> None:
+    data = histories.data(histories.history([1e7] * 9, changes=(histories.change(3), histories.change(5))))
+    decided = {"03" * 20: "confirmed by Ann: seen\x1b[5m again", "05" * 20: "false alarm by Bo: a backup ran"}
+    output = FakeOutput(width=80, color=True)
+    subject = ViewData(series=data.series, accepted={"05" * 20: "false alarm: a backup ran"}, decided=decided)
+    HistoryView().render(subject, output)
+    confirmed, alarm = output.text.splitlines()[-2:]
+    assert confirmed.endswith("(confirmed by Ann: seen\\x1b[5m again)\x1b[0m")
+    assert alarm.endswith("(false alarm by Bo: a backup ran)")
+    assert "\x1b[31m" in confirmed
+    assert "\x1b[31m" not in alarm
 
 
 def test_csv_has_a_row_for_each_version_and_the_id_of_its_change() -> None:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import attrs
 import pytest
 from perfcore_testing import histories, hostile
+from perfcore_testing.measured import slow_and_steady
 from perfcore_testing.output import FakeOutput
 from perfcore_testing.pages import assert_self_contained, violations
 from perfcore_testing.profiles import CREATED, timed
@@ -23,6 +24,7 @@ from perfcore.model import MetricHistory, ViewData
 
 EVERY = (histories.steady(), histories.changed(), histories.drifting(), histories.function(), histories.unmeasured())
 ACCEPTED = {"05" * 20: "needed for safety"}
+DECIDED = {"05" * 20: "accepted by Ann: needed for safety", "0a" * 20: "confirmed by Bo: seen again"}
 RELEASES = {"02" * 20: ("v1.0",)}
 
 
@@ -60,6 +62,17 @@ def test_a_regression_that_was_accepted_or_reverted_does_not_stand() -> None:
     assert "needed for safety" in page(histories.changed(), accepted=ACCEPTED)
     reverted = histories.history([1e7] * 9, changes=(histories.change(3, undone="05" * 20),))
     assert "No change for the worse stands" in page(reverted)
+
+
+def test_every_decision_is_in_the_row_and_in_the_chart() -> None:
+    series = histories.changed()
+    output = FakeOutput()
+    data = ViewData(series=(series, histories.steady()), accepted=ACCEPTED, decided=DECIDED)
+    HistoryView(HistorySettings(format="html")).render(data, output)
+    overview, _, figure = output.text.partition("<figure")
+    assert "confirmed by Bo: seen again" in words(overview)
+    assert "||accepted by Ann: needed for safety|" in words(figure)
+    assert "||confirmed by Bo: seen again|" in words(figure)
 
 
 def test_series_with_standing_regressions_come_first() -> None:
@@ -131,6 +144,31 @@ def test_the_command_writes_a_page_with_acceptances_and_releases(project: Projec
     assert_self_contained(text)
     assert "became worse and stayed so" in text
     assert '<td class="text">release</td><td class="text">v1.0</td>' in text
+
+
+STATES: tuple[tuple[str, ...], ...] = (
+    ("confirmed", "--why", "seen again"),
+    ("fixed", "--by", "HEAD", "--why", "seen to"),
+    ("accepted", "--why", "it is safer"),
+    ("false alarm", "--why", "a backup ran"),
+    ("environment", "--why", "a new compiler"),
+)
+
+
+def test_the_command_shows_every_decision_on_the_page_and_on_the_terminal(project: Project) -> None:
+    slow_and_steady(project)
+    (series,) = project.perf("history", "wall", "-c", "./slow", "--json").json["series"]
+    (change,) = series["changes"]
+    (plain,) = (line for line in project.perf("history", "wall", "-c", "./slow").lines if "slower" in line)
+    assert "(" not in plain
+    for state, *options in STATES:
+        project.perf("check", "triage", change["id"], "--as", state, *options, "--author", "Ann")
+        (row,) = (line for line in project.perf("history", "wall", "-c", "./slow").lines if "slower" in line)
+        decision = row.partition("(")[2].rstrip(")")
+        assert decision.startswith("reopened" if state == "fixed" else state)
+        assert decision.endswith(f"by Ann: {options[-1]}")
+        project.perf("history", "wall", "-c", "./slow", "-o", "page.html", "--force")
+        assert f"||{decision}|" in words((project.path / "page.html").read_text())
 
 
 def test_the_browser_draws_every_chart_that_comes_into_sight(window: Any, tmp_path: Path, axe: str) -> None:

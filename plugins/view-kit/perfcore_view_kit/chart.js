@@ -481,7 +481,7 @@ function chart(figure, data) {
     }
   }
 
-  /** Up for worse, down for better, a diamond for the others; hollow with a tick where it is accepted. */
+  /** Up for worse, down for better, a diamond for the others; hollow where it fails no check; beside it the sign of a decision. */
   function shape(target, mark, x, y, color) {
     const corners = mark.worse === null ? [[0, -7], [6, 0], [0, 7], [-6, 0]] : mark.worse ? [[0, -7], [7, 6], [-7, 6]] : [[0, 7], [7, -6], [-7, -6]];
     target.beginPath();
@@ -492,11 +492,11 @@ function chart(figure, data) {
     target.strokeStyle = color;
     target.lineWidth = 1.5;
     target.stroke();
-    if (mark.accepted) {
+    if (mark.badge) {
       target.fillStyle = color;
       target.textAlign = "left";
       target.textBaseline = "middle";
-      target.fillText("✓", x + 8, y);
+      target.fillText(mark.badge, x + 8, y);
     }
     target.lineWidth = 1;
   }
@@ -602,7 +602,7 @@ function chart(figure, data) {
     if (at < 0 || at >= count) return "";
     const head = [label(at), dateText(at), data.notes[at]].filter(Boolean).join(", ");
     const values = lines.filter((line) => line.shown).map((line) => (lines.length > 1 ? `${line.name} ` : "") + valueText(line, at));
-    const changes = [...marksAt(at).map(({ word, text, accepted }) => [word, text, accepted && `accepted: ${accepted}`].filter(Boolean).join(" ")),
+    const changes = [...marksAt(at).map(({ word, text, decided }) => [word, text, decided].filter(Boolean).join(" ")),
       ...rulesAt(at).map(({ kind, text }) => `${kind} ${text}`)];
     return [head, ...values, ...changes].join("; ");
   }

@@ -173,7 +173,8 @@ def _distance(upper: Value, lower: Value, step: float) -> int | None:
 def _mark(mark: Mark) -> dict[str, Any]:
     low, high = _rounded([mark.low, mark.high])
     span = {"first": mark.at if mark.first is None else mark.first, "last": mark.at if mark.last is None else mark.last}
-    return {**attrs.asdict(mark), **span, "low": low, "high": high}
+    decision = {"accepted": bool(mark.accepted), "decided": mark.decision, "badge": mark.badge}
+    return {**attrs.asdict(mark), **span, **decision, "low": low, "high": high}
 
 
 def _rounded(values: Sequence[Value]) -> list[Value]:

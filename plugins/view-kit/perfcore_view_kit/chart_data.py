@@ -40,7 +40,8 @@ class Line:
 class Mark:
     """A change that shows at the position `at` of a line, and that may have come with any from `first` to `last`.
     `word` and `text` say what it is, `worse` whether it is for the worse (None for neither); `low` and `high` are the
-    interval of the new level, and `accepted` the reason why it was accepted."""
+    interval of the new level. `decided` says what people decided about it, and `accepted` is the reason where it fails
+    no check therefore."""
 
     at: int
     word: str
@@ -52,10 +53,20 @@ class Mark:
     low: float | None = None
     high: float | None = None
     accepted: str = ""
+    decided: str = ""
 
     @property
     def sign(self) -> str:
         return "◆" if self.worse is None else "▲" if self.worse else "▼"
+
+    @property
+    def decision(self) -> str:
+        return self.decided or (f"accepted: {self.accepted}" if self.accepted else "")
+
+    @property
+    def badge(self) -> str:
+        """What stands beside its sign where people decided about it."""
+        return "✓" if self.accepted else "✎" if self.decided else ""
 
 
 @attrs.frozen(kw_only=True)

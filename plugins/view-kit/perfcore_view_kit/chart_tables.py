@@ -13,6 +13,7 @@ from perfcore_view_kit.table import table
 
 # Rows of the table that are in the page itself, for readers without script; with more, the script makes them.
 _ROWS = 200
+_BADGES = {"✓": "hollow with ✓: decided, fails no check", "✎": "✎ decided"}
 
 
 def legend(data: ChartData) -> str:
@@ -26,8 +27,7 @@ def legend(data: ChartData) -> str:
         words.append("━ fitted level")
     signs = {(mark.sign, mark.word) for mark in data.marks}
     words += [f"{sign} {word}" for sign, word in sorted(signs)]
-    if any(mark.accepted for mark in data.marks):
-        words.append("hollow with ✓: accepted")
+    words += [text for badge, text in _BADGES.items() if any(mark.badge == badge for mark in data.marks)]
     kinds = {rule.kind for rule in data.rules}
     words += [text for kind, text in (("machine", "⚙ another machine"), ("release", "⚑ release")) if kind in kinds]
     items = "".join(f"<li>{html.escape(word)}</li>" for word in words)
@@ -38,14 +38,14 @@ def changes_table(data: ChartData) -> str:
     if not data.marks and not data.rules:
         return ""
     several = len(data.lines) > 1
-    head = ["Version" if data.axis == "versions" else "Position", "Change", "What", "Between", "Accepted"]
+    head = ["Version" if data.axis == "versions" else "Position", "Change", "What", "Between", "Decision"]
     rows: list[tuple[int, tuple[str, ...]]] = []
     for mark in data.marks:
         name = f"{data.lines[mark.line].name}: " if several else ""
         first, last = (mark.at if end is None else end for end in (mark.first, mark.last))
         between = "" if first == last else f"{data.labels[first]} and {data.labels[last]}"
         rows.append(
-            (mark.at, (data.labels[mark.at], f"{mark.sign} {mark.word}", name + mark.text, between, mark.accepted))
+            (mark.at, (data.labels[mark.at], f"{mark.sign} {mark.word}", name + mark.text, between, mark.decision))
         )
     rows += [(rule.at, (data.labels[rule.at], rule.kind, rule.text, "", "")) for rule in data.rules]
     ordered = [row for _, row in sorted(rows, key=lambda row: row[0])]

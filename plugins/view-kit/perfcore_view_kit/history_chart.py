@@ -34,11 +34,13 @@ def history_chart(
     series: MetricHistory,
     *,
     accepted: Mapping[str, str] = EMPTY,
+    decided: Mapping[str, str] = EMPTY,
     releases: Mapping[str, tuple[str, ...]] = EMPTY,
     link: str = "",
 ) -> ChartData:
-    """The chart of a series. `accepted` has reasons by the ids of changes, `releases` tags by the ids of versions;
-    `link` is the address of a version, with `{}` for the beginning of its id."""
+    """The chart of a series. `accepted` has reasons by the ids of changes, `decided` what people decided about them in
+    words, `releases` tags by the ids of versions; `link` is the address of a version, with `{}` for the beginning of
+    its id."""
     points = series.points
     medians = [point.median for point in points]
     intervals = [median_interval(point.values) for point in points]
@@ -62,7 +64,7 @@ def history_chart(
         dates=[point.version.date for point in points],
         link=link,
         marks=[
-            _mark(change, index, accepted)
+            _mark(change, index, accepted, decided)
             for change in series.changes
             if change.kind in _WORSE and change.target in index
         ],
@@ -84,6 +86,12 @@ def title(series: MetricHistory) -> str:
 def standing(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> list[Change]:
     """The changes for the worse that nobody accepted and no later version took back."""
     return [c for c in series.changes if _WORSE.get(c.kind) and not c.undone and c.id not in accepted]
+
+
+def decision_on(change: Change, accepted: Mapping[str, str], decided: Mapping[str, str]) -> str:
+    """What people decided about a change, in words; empty where nobody did."""
+    reason = accepted.get(change.id, "")
+    return shown(decided.get(change.id, "") or (f"accepted: {reason}" if reason else ""))
 
 
 def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
@@ -128,7 +136,7 @@ def _first_indices(series: MetricHistory) -> dict[str, int]:
     return {point.version.id[:_SHORT]: at for at, point in reversed(list(enumerate(series.points)))}
 
 
-def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str]) -> Mark:
+def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str], decided: Mapping[str, str]) -> Mark:
     at = index[change.target]
     ends = [index.get(version[:_SHORT], at) for version in (change.earliest, change.latest)]
     base = change.baseline_value
@@ -143,6 +151,7 @@ def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str])
         low=base * change.low if is_sized and base is not None and change.low is not None else None,
         high=base * change.high if is_sized and base is not None and change.high is not None else None,
         accepted=shown(accepted.get(change.id, "")),
+        decided=decision_on(change, accepted, decided),
     )
 
 

@@ -145,7 +145,7 @@ def _marks(data: ChartData, frame: Frame) -> Iterator[str]:
         low, high = svg.finite([mark.low, mark.high])
         if low is not None and high is not None:
             yield svg.error_bar(x, frame.y(low), frame.y(high), kind, color=color)
-        sign = f"{_HOLLOW[mark.sign]}✓" if mark.accepted else mark.sign
+        sign = (_HOLLOW[mark.sign] if mark.accepted else mark.sign) + mark.badge
         yield svg.text(x, frame.y.end - 5, sign, "middle", kind, color=color)
 
 

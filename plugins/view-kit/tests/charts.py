@@ -54,6 +54,17 @@ def changed() -> ChartData:
     )
 
 
+def decided() -> ChartData:
+    """Three changes for the worse: nobody decided about the first, the second is confirmed, the third a false alarm."""
+    fields: dict[str, Any] = {"word": "slower", "text": "+20.0 %", "worse": True}
+    marks = [
+        Mark(at=3, **fields),
+        Mark(at=9, decided="confirmed by Ann: seen again <b>", **fields),
+        Mark(at=15, accepted="false alarm: a backup ran", decided="false alarm by Bo: a backup ran", **fields),
+    ]
+    return data(line([1e7] * 20), marks=marks)
+
+
 def several(count: int = 3) -> ChartData:
     return data(*(line([1e7 * (number + 1)] * 12, f"bench {number}") for number in range(count)))
 

@@ -88,6 +88,22 @@ def test_changes_and_values_are_tables_without_a_script(charts: Any) -> None:
     assert figure.count("<tr>") == 1 + 4 + 1 + 20
 
 
+def test_decisions_are_in_the_picture_the_signs_the_table_and_the_data(charts: Any) -> None:
+    figure = chart(charts.decided())
+    text = html.unescape(re.sub(r"<[^>]*>", "|", figure))
+    assert re.findall(r">([▲△]\S?)</text>", figure) == ["▲", "▲✎", "△✓"]
+    assert "|✎ decided|" in text
+    assert "|hollow with ✓: decided, fails no check|" in text
+    assert "||Decision|" in text
+    assert "+20.0 %||||confirmed by Ann: seen again <b>|" in text
+    marks = [(mark["accepted"], mark["badge"], mark["decided"]) for mark in stored(figure)["marks"]]
+    assert marks == [
+        (False, "", ""),
+        (False, "✎", "confirmed by Ann: seen again <b>"),
+        (True, "✓", "false alarm by Bo: a backup ran"),
+    ]
+
+
 def test_the_figure_comes_with_the_finding_before_the_chart(charts: Any) -> None:
     figure = chart(charts.changed(), ChartOptions(id="cpu", heading=3))
     assert '<h3 id="cpu-title">cpu of parse</h3><p>1 regression stands.</p>' in figure.partition("<svg")[0]
@@ -107,7 +123,7 @@ def test_names_are_never_markup(charts: Any, name: str) -> None:
         link=name,
         axis=name,
         lines=[attrs.evolve(data.lines[0], name=name)],
-        marks=[attrs.evolve(mark, text=name, word=name) for mark in data.marks],
+        marks=[attrs.evolve(mark, text=name, word=name, decided=name) for mark in data.marks],
         rules=[attrs.evolve(rule, text=name) for rule in data.rules],
     )
     ours, theirs = (re.findall(r"<\w+", chart(each, ChartOptions(id="x"))) for each in (data, named))

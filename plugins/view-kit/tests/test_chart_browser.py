@@ -108,6 +108,53 @@ def test_arrows_up_and_down_move_between_changes(window: Any, opened: Opener, ch
     assert "slower" in live(window)
 
 
+def test_every_decision_is_said_at_its_change(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.decided())
+    seen = []
+    for _ in range(3):
+        window.press("ArrowDown")
+        seen.append(text(window, "#c1 .at").rpartition("; ")[2])
+    assert seen == [
+        "slower +20.0 %",
+        "slower +20.0 % confirmed by Ann: seen again <b>",
+        "slower +20.0 % false alarm by Bo: a backup ran",
+    ]
+    left, top, width, _ = box(window, "canvas.plot")
+    window.mouse("mouseMoved", left + 76 + 9.5 / 20 * (width - 90), top + 100)
+    assert text(window, "#c1 .tip").endswith("confirmed by Ann: seen again <b>")
+
+
+def test_decisions_are_told_apart_without_colour(window: Any, opened: Opener, charts: Any) -> None:
+    window.call("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}])
+    opened(charts.decided())
+    window.run("document.activeElement.blur()")
+    window.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    inside, beside = (
+        [painted(window, (number + 0.5) / 20, begin, end) for number in (3, 9, 15)] for begin, end in ((-1, 2), (9, 18))
+    )
+    assert [share == 1 for share in inside] == [True, True, False]
+    assert [share > 0.05 for share in beside] == [False, True, True]
+
+
+def painted(window: Any, share: float, begin: int, end: int) -> float:
+    """How much is not of the colour of the surface above the plot, at this share of its width, from so many pixels
+    beside it to so many, in three rows through the middle of the signs."""
+    return float(
+        window.run(
+            f"""(() => {{
+                const canvas = document.querySelector('canvas.plot'), dense = devicePixelRatio;
+                const x = 76 + {share} * (canvas.clientWidth - 90);
+                const box = [(x + {begin}) * dense, 9 * dense, {end - begin} * dense, 3 * dense].map(Math.round);
+                const context = canvas.getContext('2d'), surface = context.getImageData(77, 1, 1, 1).data.join();
+                const {{ data }} = context.getImageData(...box);
+                let count = 0;
+                for (let at = 0; at < data.length; at += 4) count += data.slice(at, at + 4).join() !== surface;
+                return 4 * count / data.length;
+            }})()"""
+        )
+    )
+
+
 def test_plus_minus_and_escape_zoom_and_the_address_holds_the_view(window: Any, opened: Opener, charts: Any) -> None:
     address = opened(charts.changed())
     window.press("ArrowDown", "ArrowDown", "+", "+")

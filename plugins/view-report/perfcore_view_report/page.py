@@ -120,7 +120,7 @@ def _history(subject: ViewData) -> Iterator[str]:
         return
     figures = "".join(
         chart.chart(
-            history_chart(series, accepted=subject.accepted, releases=subject.releases),
+            history_chart(series, accepted=subject.accepted, decided=subject.decided, releases=subject.releases),
             chart.ChartOptions(id=f"series-{number}", heading=3, height=240),
         )
         for number, series in enumerate(ordered[:_CHARTS], 1)
