@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _YOUNG = 50_000  # objects until a search for garbage; Python 3.11 begins with 700
-_DIGITS = 9  # of a plain number: the parser may have to say something about a longer one
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,7 +51,7 @@ def _short_answer(words: Sequence[str]) -> int | None:
     from perfcore.cli.outcome import finished
 
     module: Any = import_module(f"perfcore.cli.{page or 'help_page'}")
-    options = _plain_options(rest, module.PLAIN) if page else {}
+    options: Any = _plain_options(rest, module.PLAIN) if page else {"collector": rest[0]}
     if options is None:
         return None
     answered = True
@@ -60,10 +59,7 @@ def _short_answer(words: Sequence[str]) -> int | None:
     def answer() -> int:
         nonlocal answered
         with new_console() as console:
-            if page:
-                module.show(console, **options)
-            else:
-                answered = module.show(console, rest[0])
+            answered = module.show(console, **options) is not False
         return 0
 
     code = finished(answer, debug=bool(os.environ.get("PERF_DEBUG")))
@@ -79,13 +75,11 @@ def _plain_options(words: Sequence[str], options: Mapping[str, tuple[str, type]]
         text = f"-n{word[1:]}" if word[:1] == "-" and word[1:].isdigit() else word  # as in git
         flag, attached, value = text.partition("=") if text[:2] == "--" else (text[:2], text[2:], text[2:])
         name, kind = options.get(flag, ("", None))
-        if kind is bool and not attached:
-            values[name] = True
-            continue
-        value = value if attached else next(rest, "")
-        if kind is not int or not (value.isascii() and value.isdigit()) or len(value) > _DIGITS:
+        value = value if attached or kind is bool else next(rest, "")
+        number = kind is int and value.isascii() and value.isdigit() and len(value) <= 9  # the parser reads longer ones
+        if not number and (kind is not bool or attached):
             return None
-        values[name] = int(value)
+        values[name] = int(value) if number else True
     return values
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 from typer.core import TyperCommand
 
 from perfcore.cli import listing, log_page
 from perfcore.cli.console import Console
+from perfcore.cli.log_page import SCHEMA
 from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.text import align, plural, printable, printable_json
-
-if TYPE_CHECKING:
-    from perfcore.cli.log_page import Row
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -63,7 +61,7 @@ def log(
     first_version = console.repository.version(end or None)
     filtered = start or (since, until, tags) != (None, None, None)
     newest = None if last is None or filtered or measured or changes else last
-    rows: Iterator[Row] = console.repository.walk(first_version, newest)
+    rows: Iterator[log_page.Row] = console.repository.walk(first_version, newest)
     marks = log_page.LateMarks(console)
     if filtered:
         from perfcore.repository.version_filter import VersionFilter
@@ -79,14 +77,14 @@ def log(
     log_page.write(console, marks, rows, short=short, as_json=as_json, changes=changes)
 
 
-def _print_count(console: Console, rows: Iterator[Row], as_json: bool) -> None:
+def _print_count(console: Console, rows: Iterator[log_page.Row], as_json: bool) -> None:
     versions = profiles = measured = 0
     for _, entries in rows:
         versions += 1
         profiles += len(entries)
         measured += bool(entries)
     if as_json:
-        console.json({"schema": log_page.SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
+        console.json({"schema": SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
     else:
         console.line(f"{plural(versions, 'version')}, {measured:,} measured, {plural(profiles, 'profile')}")
 
@@ -100,9 +98,7 @@ def _print_unreachable(console: Console, as_json: bool) -> None:
     for version, profiles in entries.unreachable(console.repository):
         if as_json:
             rows = [listing.entry_json(i, entry) for i, entry in enumerate(profiles)]
-            console.write(
-                printable_json(json.dumps({"schema": log_page.SCHEMA, "version": version, "profiles": rows})) + "\n"
-            )
+            console.write(printable_json(json.dumps({"schema": SCHEMA, "version": version, "profiles": rows})) + "\n")
         else:
             cells = [("", *listing.entry_cells(entry)) for entry in profiles]
             console.write("\n".join([console.paint(f"version {version}", "yellow"), *align(cells), "", ""]))
@@ -114,7 +110,7 @@ def _print_branches(console: Console, as_json: bool) -> None:
     branches = list(repository.vcs.walk_major_versions())
     if as_json:
         rows = [{"name": b.name, "head": b.head, "current": b.name == current} for b in branches]
-        console.json({"schema": log_page.SCHEMA, "branches": rows})
+        console.json({"schema": SCHEMA, "branches": rows})
         return
     cells = []
     for branch in branches:

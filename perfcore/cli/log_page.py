@@ -51,12 +51,9 @@ def write(
 def _import_msgspec() -> None:
     # It takes from typing_extensions, where that is installed, what `typing` has as well since Python 3.11. That is
     # three times as long to import as msgspec itself, with all that it imports.
-    if "typing_extensions" in sys.modules:
-        return
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # an ImportError for whoever asks
-    try:
+    if "typing_extensions" not in sys.modules:
+        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # an ImportError for whoever asks
         importlib.import_module("msgspec")
-    finally:
         del sys.modules["typing_extensions"]
 
 

@@ -8,7 +8,6 @@ in 13 to 43 of 100 comparisons on a shared machine; interleaved in 0 to 7.
 from __future__ import annotations
 
 import contextlib
-import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -129,6 +128,8 @@ def _wanted(schedule: Schedule, done: int, elapsed: float, sharing: int) -> bool
 
 def _block(jobs: list[int], block: int, order: str, *, warmup: bool, following: int = 0) -> Iterator[Turn]:
     if order == "random":
+        import random
+
         jobs = random.Random(block).sample(jobs, len(jobs))  # seeded: one plan has one order, wherever it is measured
     elif block % 2:
         jobs = jobs[::-1]  # A B, B A: a drift that is a straight line cancels

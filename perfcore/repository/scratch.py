@@ -103,14 +103,14 @@ def remove_left_trees(repository: Repository) -> None:
 @contextlib.contextmanager
 def workspace(directory: Path | None) -> Iterator[Path]:
     """A folder for the files of one plan; where it cannot be used, among the system's temporary ones."""
-    import tempfile
-
     with contextlib.ExitStack() as stack:
         try:
             path = stack.enter_context(LockedDirs(directory, "plan")).acquire() if directory else None
         except StorageError:
             path = None
         if path is None:
+            import tempfile
+
             path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perfcore-")))
         yield path
 

@@ -132,6 +132,12 @@ def test_a_verb_imports_no_other_verb(project: Project) -> None:
     assert not loaded & {"perfcore.model.changes", "perfcore.model.subjects", "perfcore.store.catalog", "stevedore"}
 
 
+def test_the_measurement_of_a_command_imports_no_module_that_only_others_need(project: Project) -> None:
+    """Temporary folders, random orders, and the library of C, which only the helper process calls."""
+    words = ("collect", "time", "--repeat", "1", "--warmup", "0", "--", "true")
+    assert not _modules(_measured(project), *words) & {"tempfile", "random", "ctypes"}
+
+
 def test_the_measurement_of_a_command_imports_at_most_45_modules_of_the_core(project: Project) -> None:
     words = ("collect", "time", "--repeat", "1", "--warmup", "0", "--", "true")
     loaded = _of_the_core(_modules(_measured(project), *words))

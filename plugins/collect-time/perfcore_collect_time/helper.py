@@ -20,7 +20,6 @@ When the socket is closed, the command that runs is ended, and so is this proces
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` would be memory that every command begins with
-import ctypes
 import gc
 import marshal
 import os
@@ -75,6 +74,8 @@ class Server:
     """Runs one command at a time and tells what it took."""
 
     def __init__(self, control: int) -> None:
+        import ctypes  # not at the top: the process that starts this one takes only the constants from there
+
         self.control = control
         self.libc = ctypes.CDLL(None)
         # prctl(2): orphans of the command become children of this process, which can count and end them.
@@ -88,6 +89,7 @@ class Server:
         self.known: set[int] = set()
         self.adopted: set[int] = set()
         self.pid = ctypes.c_int()
+        self.pid_reference = ctypes.byref(self.pid)
         self.running: Prepared | None = None
         self.started = 0
         self.why = ""
@@ -170,7 +172,7 @@ class Server:
         command ran, and the next one begins on a CPU that is warm.
         """
         clock, wait, schedstat = time.perf_counter_ns, os.waitid, self.schedstat
-        arguments = ctypes.byref(self.pid), command.path, None, self.attributes, command.argv, command.environment
+        arguments = self.pid_reference, command.path, None, self.attributes, command.argv, command.environment
         spawn, pid_kind, ending = self.spawn, os.P_PID, os.WEXITED | os.WNOWAIT
         self.started = clock()
         if command.timeout is not None:
@@ -291,6 +293,8 @@ class Server:
     def _attributes(self) -> Any:
         """A process group of its own, no signal blocked, and none ignored that only Python ignores. The C library asks
         the kernel first how a signal is handled that is not to be reset: so all of them are."""
+        import ctypes
+
         # More than posix_spawnattr_t has in glibc and musl, some 340 bytes; sigset_t below has 128.
         libc, attributes = self.libc, ctypes.create_string_buffer(1024)
         libc.posix_spawnattr_init(attributes)
@@ -302,6 +306,8 @@ class Server:
         return attributes
 
     def _signal_set(self, *numbers: int) -> Any:
+        import ctypes
+
         signals = ctypes.create_string_buffer(1024)
         self.libc.sigemptyset(signals)
         for signal_number in numbers:
@@ -381,6 +387,8 @@ def _kill(function: Any, target: int, number: int) -> None:
 
 
 def _strings(items: list[bytes]) -> Any:
+    import ctypes
+
     return (ctypes.c_char_p * (len(items) + 1))(*items)
 
 
