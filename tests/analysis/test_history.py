@@ -271,6 +271,31 @@ def test_a_change_of_the_machine_is_told_once_though_a_command_was_not_measured_
     assert (" +20." in row or " +19." in row) is not known
 
 
+@pytest.mark.parametrize("commands", [1, 3])
+def test_a_machine_that_replaces_another_continues_its_history(
+    project: Project, repository: Repository, commands: int
+) -> None:
+    """It is 30 % slower and measured four older versions as well; the code became slower with its first own version."""
+    versions = _versions(project, repository)
+    for number, version in enumerate(versions):
+        for config in range(commands):
+            level = 5e6 * (1.2 if config == 0 and number >= STEP else 1.0)
+            if number < STEP:
+                profile = _noisy(10 * number + config, level)
+                _register(repository, version, profile, config_id=f"1:{config}", environment_id="1:a")
+            if number >= STEP - 4:
+                profile = _noisy(10 * number + config + 5, 1.3 * level)
+                _register(repository, version, profile, config_id=f"1:{config}", environment_id="1:b")
+    lines = series.config_histories(repository)
+    changes = history.changes(_scan(repository, history.select_series(repository, lines)))
+    code, machine = sorted(changes, key=lambda change: change.kind)
+    assert (code.kind, code.config_id, code.target) == ("degradation", "1:0", versions[STEP][:10])
+    assert (machine.kind, machine.baseline, machine.target) == ("machine", versions[STEP - 1][:10], versions[STEP][:10])
+    row = check_table.lines([machine], [], everything=True)[1]
+    assert f"machine 1:b continues 1:a from {versions[STEP][:10]} on by a factor of 1." in row
+    assert "from 4 versions measured on both" in row
+
+
 def test_series_scanned_together_may_have_gaps(project: Project, repository: Repository) -> None:
     versions = _versions(project, repository, 12)
     for number, version in enumerate(versions):

@@ -109,7 +109,9 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
         return []
     changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
     if aligned is not None:
-        changes = aligned.believed(changes, penalty, confidence)
+        changes = aligned.doubt.believed(changes, penalty, confidence)
+    if runs.doubt is not None:
+        changes = runs.doubt.part(start, end).believed(changes, penalty, confidence)
     return [_moved(change, start) for change in changes]
 
 

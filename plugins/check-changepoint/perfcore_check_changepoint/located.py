@@ -29,11 +29,13 @@ class MeasuredVersions:
 
 @attrs.frozen(eq=False)
 class LocatedChange:
-    """A change among the versions of one environment: `positions` are the indexes of these versions in the series."""
+    """A change among the versions of one history: `positions` are the indexes of these versions in the series. A
+    history has the name of its first environment, and `environment` is that in which the change was measured."""
 
     environment: str
     positions: Indexes
     change: ChangePoint
+    history: str = attrs.field(default=attrs.Factory(lambda self: self.environment, takes_self=True))
 
     @classmethod
     def of_union(cls, change: ChangePoint, union: Indexes, measured: MeasuredVersions) -> LocatedChange:
@@ -132,7 +134,7 @@ def _same(located: Sequence[LocatedChange]) -> dict[int, list[int]]:
             candidate for candidate in open_changes.get(change.direction, ()) if spans[candidate][1] >= spans[index][0]
         ]
         for candidate in near:
-            if located[candidate].environment != change.environment:
+            if located[candidate].history != change.history:
                 same.setdefault(index, []).append(candidate)
                 same.setdefault(candidate, []).append(index)
         open_changes[change.direction] = [*near, index]

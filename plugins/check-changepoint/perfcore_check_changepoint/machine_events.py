@@ -10,6 +10,7 @@ import attrs
 from perfcore.model import Change
 from perfcore_check_changepoint import suite, wording
 from perfcore_check_changepoint.located import MachineStep, MeasuredVersions, identity, ratios
+from perfcore_check_changepoint.replacement import Continuation
 
 if TYPE_CHECKING:
     from perfcore.model import Series
@@ -19,13 +20,17 @@ Placed: TypeAlias = tuple[int, Change]  # with the index of its version
 _MACHINE = "machine"
 
 
-def environments(series: Series, measured: Sequence[MeasuredVersions]) -> list[Placed]:
-    """The versions that were the first to be measured in a new environment."""
-    return [
+def environments(
+    series: Series, measured: Sequence[MeasuredVersions], continuations: Sequence[Continuation], confidence: float
+) -> list[Placed]:
+    """The versions that were the first to be measured in a new environment, or with which it continues another."""
+    continuing = {continuation.after: continuation for continuation in continuations}
+    others = [
         (int(history.positions[0]), _environment(series, history.environment, history.base, int(history.positions[0])))
         for history in measured
-        if history.base is not None
+        if history.base is not None and history.environment not in continuing
     ]
+    return [*others, *((c.position, _continued(series, c, confidence)) for c in continuations)]
 
 
 def _environment(series: Series, environment: str, base: int, position: int) -> Change:
@@ -37,6 +42,21 @@ def _environment(series: Series, environment: str, base: int, position: int) -> 
     )
 
 
+def _continued(series: Series, continuation: Continuation, confidence: float) -> Change:
+    ratio, low, high = continuation.interval(confidence)
+    version = series.versions[continuation.position]
+    return attrs.evolve(
+        _environment(series, continuation.after, continuation.base, continuation.position),
+        ratio=ratio,
+        low=low,
+        high=high,
+        confidence=confidence,
+        evidence=wording.continued(
+            continuation.before, continuation.after, version, (ratio, low, high), confidence, continuation.count
+        ),
+    )
+
+
 def steps(
     series: Series, measured: Sequence[MeasuredVersions], moved: Sequence[MachineStep], settings: ChangepointSettings
 ) -> list[Placed]:
@@ -45,7 +65,7 @@ def steps(
     return [
         (step.located.position, _step(series, step, settings))
         for step in moved
-        if (span := spans.get(step.located.environment)) and span[0] < step.located.position <= span[1]
+        if (span := spans.get(step.located.history)) and span[0] < step.located.position <= span[1]
     ]
 
 

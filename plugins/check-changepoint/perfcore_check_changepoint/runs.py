@@ -6,11 +6,14 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from perfcore_check_changepoint.doubt import Doubt
 
 Point: TypeAlias = float | Sequence[float]
 Indexes: TypeAlias = NDArray[np.int64]
@@ -23,11 +26,13 @@ _DIGEST = 16  # bytes: 128 bits, so that no two windows share one by chance
 class Runs:
     """`amounts` are the runs that are finite numbers, an array where all of them are floats; `ends[i]` says how many of
     them the first `i` points have. `sessions`, where any are known, are those of the amounts, by number, and -1 for
-    one that no other point shares."""
+    one that no other point shares. `doubt` says which of the points were made comparable by factors that are only
+    estimated."""
 
     amounts: Sequence[float]
     ends: Indexes
     sessions: Indexes | None = None
+    doubt: Doubt | None = None
 
     @classmethod
     def of(cls, values: Sequence[Point], sessions: Sessions = ()) -> Runs:
@@ -60,7 +65,8 @@ class Runs:
         """The points from `start` on that come before `end`."""
         ends = self.ends[start : end + 1]
         sessions = self.sessions[ends[0] : ends[-1]] if self.sessions is not None else None
-        return Runs(self.amounts[ends[0] : ends[-1]], ends - ends[0], sessions)
+        doubt = self.doubt.part(start, end) if self.doubt is not None else None
+        return Runs(self.amounts[ends[0] : ends[-1]], ends - ends[0], sessions, doubt)
 
     def chosen(self, places: Indexes) -> Runs:
         """These points alone, of which the others have no runs."""

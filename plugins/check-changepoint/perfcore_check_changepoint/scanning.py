@@ -2,7 +2,7 @@
 
 Values of different machines are not compared. A history is split by environment, and every environment is a series of
 its own. The first version of a new environment is reported as a change of the machine; a machine that returns
-continues its former series.
+continues its former series, and one that replaces another continues that one's, if both measured several versions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ import numpy as np
 
 from perfcore.errors import UsageError
 from perfcore.model import Change
-from perfcore_check_changepoint import detection, drift, machine_events, memory, run_factor, sessions, suite, wording
+from perfcore_check_changepoint import (
+    detection,
+    drift,
+    machine_events,
+    memory,
+    replacement,
+    run_factor,
+    sessions,
+    suite,
+    wording,
+)
 from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, identity, once, ratios
 from perfcore_check_changepoint.machine_events import Placed
 from perfcore_check_changepoint.memory import Memory, Reported
@@ -39,7 +49,8 @@ _GONE = 100  # changes that are remembered though a scan no longer reports them;
 def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> tuple[Sequence[Change], bytes]:
     """The changes of a history, oldest first, and the state for its next scan."""
     _check(series)
-    measured, key = _measured(series), _key(series, settings)
+    own, key = _measured(series), _key(series, settings)
+    joined, measured = _joined(series, own)
     remembered = memory.decode(state, key)
     located: list[LocatedChange] = []
     settled: dict[str, detection.Settled] = {}
@@ -53,10 +64,10 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
         located += [
             LocatedChange(history.environment, history.positions, c) for c in changes if _matters(c, series, settings)
         ]
-    changes_shown, reported = _shown(series, once(located), remembered.reported, settings)
-    return _in_order([*changes_shown, *machine_events.environments(series, measured)]), memory.encode(
-        Memory(settled, reported), key
-    )
+    shown = joined.series if joined is not None else series
+    changes_shown, reported = _shown(shown, once(_placed(joined, located)), remembered.reported, settings)
+    events = machine_events.environments(series, own, _continuations(joined), settings.confidence)
+    return _in_order([*changes_shown, *events]), memory.encode(Memory(settled, reported), key)
 
 
 def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence[Sequence[Change]]:
@@ -70,9 +81,13 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
                 "the series cover different versions, so their shared changes cannot be separated",
                 hint="give every series all versions, with no values where nothing was measured",
             )
-    originals, given = many, run_factor.without(many)
-    many = [_in_one_session(series) for series in given]
-    measured = [_measured(series) for series in many]
+    originals, given = many, list(run_factor.without(many))
+    adjusted = [series is not original for series, original in zip(given, originals, strict=True)]
+    own_histories = [_measured(series) for series in given]
+    replaced = [_joined(series, own) for series, own in zip(given, own_histories, strict=True)]
+    measured = [histories for _, histories in replaced]
+    given = [series if joined is None else joined.series for series, (joined, _) in zip(given, replaced, strict=True)]
+    many = [_in_one_session(series, histories) for series, histories in zip(given, measured, strict=True)]
     located: list[list[LocatedChange]] = [[] for _ in many]
     moved: list[MachineStep] = []
     for environment in dict.fromkeys(history.environment for histories in measured for history in histories):
@@ -90,29 +105,67 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
             is_code=suite.never if is_small else is_code,
         )
         if is_small and any(map(is_code, result.machine.changes)):
-            return [scan(series, None, settings)[0] for series in given]  # the code of all of them changed
+            return [
+                scan(series, None, settings)[0] for series in run_factor.without(originals)
+            ]  # the code of all of them changed
         for series, parts, mine, changes in zip(many, measured, located, result.changes, strict=True):
             own = {history.environment: history for history in parts}
-            mine += [
+            of_own = (
                 LocatedChange.of_union(change, positions, own[environment])
                 for change in changes
                 if _matters(change, series, settings)
-            ]
+            )
+            mine += _believed(list(of_own), own.get(environment), settings)
         machine_steps = zip(result.machine.changes, result.machine.moved, result.machine.measured, strict=True)
         moved += [
-            MachineStep(LocatedChange(environment, positions, c), len(which), count)
+            MachineStep(
+                LocatedChange(originals[0].environments[int(positions[c.index])], positions, c, environment),
+                len(which),
+                count,
+            )
             for c, which, count in machine_steps
         ]
     return [
         _in_order(
             [
-                *_changes_shown(series, once(mine), settings, is_adjusted=series is not original),
-                *machine_events.environments(series, parts),
+                *_changes_shown(series, once(_placed(joined, mine)), settings, is_adjusted=is_adjusted),
+                *machine_events.environments(original, own, _continuations(joined), settings.confidence),
                 *machine_events.steps(series, parts, moved, settings),
             ]
         )
-        for original, series, parts, mine in zip(originals, given, measured, located, strict=True)
+        for original, is_adjusted, series, own, (joined, parts), mine in zip(
+            originals, adjusted, given, own_histories, replaced, located, strict=True
+        )
     ]
+
+
+def _joined(
+    series: Series, measured: list[MeasuredVersions]
+) -> tuple[replacement.Joined | None, list[MeasuredVersions]]:
+    """The series with the machines as one that replaced another, where there are any, and its histories."""
+    joined = replacement.joined(series, measured)
+    return joined, measured if joined is None else [joined.doubted(history) for history in _measured(joined.series)]
+
+
+def _continuations(joined: replacement.Joined | None) -> Sequence[replacement.Continuation]:
+    return joined.continuations if joined is not None else ()
+
+
+def _placed(joined: replacement.Joined | None, located: Sequence[LocatedChange]) -> list[LocatedChange]:
+    """The changes of the code, in the amounts of the machine that measured them."""
+    if joined is None:
+        return list(located)
+    return [joined.placed(change) for change in located if not joined.is_of_machine(change)]
+
+
+def _believed(
+    located: list[LocatedChange], history: MeasuredVersions | None, settings: ChangepointSettings
+) -> list[LocatedChange]:
+    """The changes of a history with the evidence that is left when its factors are not quite known."""
+    if history is None or history.runs.doubt is None:
+        return located
+    changes = history.runs.doubt.believed([one.change for one in located], settings.penalty, settings.confidence)
+    return [attrs.evolve(located[0], change=change) for change in changes]
 
 
 def _changes_shown(
@@ -130,10 +183,10 @@ def _measured_in_turn(many: Sequence[Series], positions: Sequence[int]) -> Calla
     return lambda step: sessions.shared(many, positions[step.index - 1], positions[step.index])
 
 
-def _in_one_session(series: Series) -> Series:
+def _in_one_session(series: Series, measured: Sequence[MeasuredVersions]) -> Series:
     """The series without the offsets of its sessions: with them, the machine would seem to change in every version."""
     values = list(series.values)
-    for history in _measured(series):
+    for history in measured:
         aligned = sessions.align(history.runs, 0)
         if aligned is not None:
             amounts = np.split(np.asarray(aligned.runs.amounts), aligned.runs.ends[1:-1])
@@ -284,7 +337,7 @@ def _end(series: Series, located: LocatedChange) -> str:
     if located.change.until is None:
         return ""
     positions: list[int] = located.positions[located.change.index : located.change.until + 1].tolist()
-    return series.versions[next(p for p in reversed(positions) if _values(series, p, located.environment))]
+    return series.versions[positions[-1]]
 
 
 # The most that a machine is assumed to move from one session to the next: what the check `pair` assumes of runs that

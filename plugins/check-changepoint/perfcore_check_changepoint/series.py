@@ -246,6 +246,11 @@ def as_float(run: float) -> float:
         return 1.7e308 if run > 0 else -1.7e308
 
 
+def as_floats(amounts: Sequence[float]) -> Floats:
+    """The nearest floats that are finite."""
+    return amounts if isinstance(amounts, np.ndarray) else np.array([as_float(amount) for amount in amounts])
+
+
 def _ldexp(unit: float, power: int) -> float:
     try:
         return math.ldexp(unit, power)

@@ -14,17 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import NormalDist
 
 import attrs
 import numpy as np
 
 from perfcore.model import Series
+from perfcore_check_changepoint.doubt import Doubt, Factors
 from perfcore_check_changepoint.partition import Floats
-from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, median
-from perfcore_check_changepoint.sizes import p_value
 
 _MEETINGS = 4  # that a session needs, so that one at which the code changed is outvoted
 _NEAR = 8  # versions on either side of a meeting from which its rise is estimated
@@ -39,49 +37,10 @@ _CLEAR = 3.0  # standard deviations by which offsets are more than noise would m
 
 @attrs.frozen(eq=False)
 class Aligned:
-    """A series as if all of it had been measured in one session. `share[i, s]` is the part of the runs of point i that
-    is of session s, and `covariance` that of the logarithms of the offsets."""
+    """A series as if all of it had been measured in one session, and how well that is known."""
 
     runs: Runs
-    share: Floats
-    covariance: Floats
-
-    def believed(self, found: list[ChangePoint], penalty: float, confidence: float) -> list[ChangePoint]:
-        """The changes of these runs, with as much evidence and as wide an interval as is left when the offsets are not
-        quite known. Those that may as well be the machine are left out."""
-        levels = [change for change in found if change.kind == "level"]
-        drifts = [change for change in found if change.until is not None]
-        bounds = [0, *(change.index for change in levels), len(self.share)]
-        widened = {
-            change: self._doubted(change, start, end, confidence)
-            for change, start, end in zip(levels, bounds, bounds[2:], strict=False)
-        }
-        widened |= {change: self._doubted_drift(change, confidence) for change in drifts}
-        doubted = (widened.get(change, change) for change in found)
-        return [change for change in doubted if change.gain >= penalty]
-
-    def _doubted_drift(self, drift: ChangePoint, confidence: float) -> ChangePoint:
-        """A drift is doubted as a step from its first half to its second would be."""
-        assert drift.until is not None
-        middle = (drift.index + drift.until) // 2 + 1
-        step = attrs.evolve(drift, index=middle)
-        return attrs.evolve(self._doubted(step, drift.index - 1, drift.until + 1, confidence), index=drift.index)
-
-    def _doubted(self, change: ChangePoint, start: int, end: int, confidence: float) -> ChangePoint:
-        """The offsets of sessions that were on both sides cancel out; those of others add the variance of their
-        estimates."""
-        apart = self.share[change.index : end].mean(axis=0) - self.share[start : change.index].mean(axis=0)
-        doubt = float(apart @ self.covariance @ apart)
-        half, middle = (change.high - change.low) / 2, (change.high + change.low) / 2
-        variance = (
-            (half / change.before / NormalDist().inv_cdf((1 + confidence) / 2)) ** 2 if change.before > 0 else 0.0
-        )
-        if not (doubt > 0 and variance > 0 and math.isfinite(variance)):
-            return change
-        gain, wider = change.gain * variance / (variance + doubt), half * math.sqrt(1 + doubt / variance)
-        return attrs.evolve(
-            change, gain=gain, p_value=p_value(gain, len(self.share)), low=middle - wider, high=middle + wider
-        )
+    doubt: Doubt
 
 
 def shared(many: Sequence[Series], before: int, after: int) -> bool:
@@ -110,7 +69,8 @@ def align(given: Runs, start: int) -> Aligned | None:
         amounts = tail.amounts / np.where(has_session, np.exp(offsets)[column], 1.0)
     if not np.isfinite(amounts).all():
         return None
-    return Aligned(attrs.evolve(tail, amounts=amounts), share / tail.counts[:, None].clip(min=1), covariance)
+    doubt = Doubt(Factors(share / tail.counts[:, None].clip(min=1), covariance))
+    return Aligned(attrs.evolve(tail, amounts=amounts), doubt)
 
 
 @attrs.frozen(eq=False)

@@ -128,13 +128,18 @@ def _half_interval(left: Floats, start: int, index: int, end: int, memory: float
     winsorised -= float(winsorised.sum()) / len(near)
     squares = float(winsorised @ winsorised) / max(len(near) - 2, 1)
     variance = squares / (1 - 2 * _TRIMMED) ** 2 * (1 / (index - start) + 1 / (end - index))
-    return _student(confidence, freedom) * math.sqrt(variance * (1 + memory) / (1 - memory))
+    return student(confidence, freedom) * math.sqrt(variance * (1 + memory) / (1 - memory))
 
 
-def _student(confidence: float, freedom: int) -> float:
+def student(confidence: float, freedom: int) -> float:
     """The quantile of Student's t, by its expansion (Abramowitz and Stegun, 26.7.5)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    terms: tuple[float, ...] = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + math.fsum(term / freedom**power for power, term in enumerate(terms, 1))
 
 
 def _noise_changes(points: Points, fit: Fit, shifts: list[int], confidence: float) -> list[ChangePoint]:

@@ -24,7 +24,7 @@ from perfcore_check_changepoint.machine import Common, Moved, common
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
-from perfcore_check_changepoint.series import as_float, median, medians
+from perfcore_check_changepoint.series import as_floats, median, medians
 
 _LEAK = 0.35  # share of a step of the machine by which a series may move more than that
 _BESIDE = 3  # versions that these may be apart
@@ -105,7 +105,7 @@ class _Scaled:
     @classmethod
     def of(cls, values: Sequence[Point]) -> _Scaled:
         flat = Runs.of(values)
-        amounts = _floats(flat.amounts)
+        amounts = as_floats(flat.amounts)
         logarithmic = bool(len(amounts)) and float(amounts.min()) > 0
         typical = 1.0 if logarithmic else _typical(amounts)
         runs = np.log(amounts) if logarithmic else amounts / typical
@@ -152,10 +152,6 @@ class _Scaled:
             low=before * (_exp(change.low) - 1),
             high=before * (_exp(change.high) - 1),
         )
-
-
-def _floats(amounts: Sequence[float]) -> Floats:
-    return amounts if isinstance(amounts, np.ndarray) else np.array([as_float(amount) for amount in amounts])
 
 
 def _centers(runs: Floats, counts: Indexes) -> Floats:

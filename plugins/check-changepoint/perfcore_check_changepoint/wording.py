@@ -59,6 +59,16 @@ def machine(before: str, after: str) -> str:
     return f"the machine changed here (environment {names}): amounts before and after are not compared"
 
 
+def continued(
+    before: str, after: str, version: str, factor: tuple[float, float, float], confidence: float, count: int
+) -> str:
+    ratio, low, high = (f"{number:.4g}" for number in factor)
+    return (
+        f"machine {_environment(after)} continues {_environment(before)} from {short(version)} on by a factor of "
+        f"{ratio} ({confidence * 100:g} %: {low} to {high}), from {plural(count, 'version')} measured on both"
+    )
+
+
 def shared(moved: int, measured: int, ratio: float) -> str:
     text = f"{moved} of {plural(measured, 'series', 'series')} moved together by {percent(ratio)}: "
     if 2 * moved <= measured:
