@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import typer
 from perfcore_command_check.reporting import TABLE, Reports, send
+from perfcore_command_kit.report_text import decided
 from perfcore_command_show import views
 
 from perfcore.cli.console import Console
@@ -37,12 +38,13 @@ class Shown:
         return cls(view or DEFAULT, path, options, force, browse) if view or path or options or browse else None
 
     def draw(self, console: Console, comparison: StoredComparison) -> None:
-        vcs = console.repository.vcs
+        vcs, outcome = console.repository.vcs, comparison.outcome
         data = ViewData(
-            changes=comparison.outcome.changes,
+            changes=outcome.changes,
             names=tuple(side.title for side in comparison.sides),
             versions=lambda: tuple(vcs.get_minor_version_info(side.version) for side in comparison.sides),
-            accepted={change: note.why for change, note in comparison.outcome.accepted.items()},
+            accepted={change: note.why for change, note in outcome.accepted.items()},
+            decided={change.id: words for change in outcome.changes if (words := decided(outcome, change))},
         )
         made = views.make(console, self.view, data, self.options)
         name = " ".join(side.version for side in comparison.sides)

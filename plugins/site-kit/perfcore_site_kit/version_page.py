@@ -108,8 +108,7 @@ def _last_release(view: View, position: int) -> MinorVersion | None:
 
 def _side(title: str, view: View, comparison: Comparison) -> Mapping[str, Any]:
     primary = comparison.primary
-    accepted = {change.id: view.branch.accepted.get(change.id, "") for change in primary}
-    ranked = rows(primary, accepted)
+    ranked = rows(primary, view.branch.accepted, view.branch.decided)
     parts = paths.pair(comparison.baseline.id, comparison.target.id)
     return {
         "title": title,

@@ -66,7 +66,7 @@ def _cells(row: Row, scale: float, *, named: bool) -> list[str | Cell]:
     size = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
     drawn = f'<svg class="spark" {size} aria-hidden="true">{middle}{picture}</svg>' if picture else ""
     unit = shown(change.unit, 16)
-    reasons = [f"accepted: {row.accepted}" if row.accepted else "", shown(change.reason)]
+    reasons = [row.decision, shown(change.reason)]
     if change.needed and "interleaved pairs" not in change.reason:  # which says how many
         reasons.append(f"about {change.needed:,} interleaved pairs would tell")
     return [
@@ -95,7 +95,7 @@ def _interval(row: Row, axis: Axis, y: float) -> Iterator[str]:
         x = axis.end - 2 if effect > 0 else axis.begin + 2
         yield svg.text(x, y + 4, "▶" if effect > 0 else "◀", "middle", row.side, color=color)
     else:
-        hollow = row.side == "other" or bool(row.accepted)
+        hollow = row.side == "other" or row.accepted
         yield svg.dot(axis(effect), y, row.side, color=color, hollow=hollow, radius=3.5)
 
 

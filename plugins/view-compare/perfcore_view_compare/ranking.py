@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 from perfcore_view_kit.form import shown
+from perfcore_view_kit.history_chart import decision_on
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
@@ -18,12 +19,14 @@ _SAME, _INCONCLUSIVE = "same", "cannot tell"
 
 @attrs.frozen(kw_only=True)
 class Row:
-    """One comparison: what was compared, and the verdict. `accepted` is the reason why a change was accepted."""
+    """One comparison: what was compared, and the verdict. `decision` is what people decided about the change in words,
+    and `accepted` whether it fails no check by it."""
 
     name: str
     metric: str
     change: Change
-    accepted: str = ""
+    decision: str = ""
+    accepted: bool = False
 
     @property
     def word(self) -> str:
@@ -54,14 +57,15 @@ def log_ratio(ratio: float | None) -> float | None:
     return math.log(ratio) if ratio is not None and 0 < ratio < math.inf else None
 
 
-def rows(changes: Sequence[Change], accepted: dict[str, str]) -> list[Row]:
+def rows(changes: Sequence[Change], accepted: Mapping[str, str], decided: Mapping[str, str]) -> list[Row]:
     """What changed first, by its size; then what is the same, and last what is inconclusive."""
     made = [
         Row(
             name=shown(change.resource or change.label or change.metric),
             metric=shown(change.contract or change.metric),
             change=change,
-            accepted=shown(accepted.get(change.id, "")),
+            decision=decision_on(change, accepted, decided),
+            accepted=change.id in accepted,
         )
         for change in changes
     ]
@@ -78,7 +82,7 @@ def summary(ranked: Sequence[Row]) -> str:
     counts: dict[str, int] = {}
     for row in ranked:
         counts[row.word] = counts.get(row.word, 0) + 1
-    accepted = sum(bool(row.accepted) for row in ranked)
+    accepted = sum(row.accepted for row in ranked)
     parts = [f"{count} {word}" for word, count in counts.items()]
     suffix = f"; {accepted} of these accepted" if accepted else ""
     return f"{plural(len(ranked), 'comparison')}: {', '.join(parts)}{suffix}."

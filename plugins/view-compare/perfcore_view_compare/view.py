@@ -44,7 +44,7 @@ class CompareView:
         settings = self.settings
         changes = subject.changes
         wanted = changes if settings.all_metrics else [change for change in changes if change.primary]
-        if not (ranked := rows(wanted or changes, dict(subject.accepted))):
+        if not (ranked := rows(wanted or changes, subject.accepted, subject.decided)):
             raise NotFoundError(
                 "there is nothing that was compared",
                 hint="perf compare A B --view compare compares what is stored of two versions",

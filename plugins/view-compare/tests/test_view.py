@@ -37,13 +37,15 @@ CHANGES = (
     change(7, "cannot tell", None),
 )
 ACCEPTED = {"01" * 20: "needed for safety"}
+CONFIRMED = {"05" * 20: "confirmed by Ann: seen <again>"}
 
 
 def shown(
     *changes: Change, width: int | None = None, names: tuple[str, ...] = ("v1.0", "v1.1"), **settings: Any
 ) -> str:
     output = FakeOutput(width=width)
-    CompareView(CompareSettings(**settings)).render(ViewData(changes=changes, names=names, accepted=ACCEPTED), output)
+    subject = ViewData(changes=changes, names=names, accepted=ACCEPTED, decided=CONFIRMED)
+    CompareView(CompareSettings(**settings)).render(subject, output)
     return output.text
 
 
@@ -78,6 +80,7 @@ def test_a_row_has_the_verdict_its_size_and_the_reason() -> None:
     assert by_name["bench 5"][6:8] == ["10 ms", "12 ms"]
     assert by_name["bench 1"][1] == "△ slower"
     assert by_name["bench 1"][8] == "accepted: needed for safety"
+    assert by_name["bench 5"][8] == "confirmed by Ann: seen <again>"
     assert by_name["bench 4"][8] == "5 of 6 pairs; about 40 interleaved pairs would tell"
     assert by_name["bench 7"][3] == "-"
 

@@ -67,7 +67,7 @@ def _summary(subject: ViewData) -> str:
 
 
 def _ranked(subject: ViewData) -> list[Row]:
-    return rows([change for change in subject.changes if change.primary], dict(subject.accepted))
+    return rows([change for change in subject.changes if change.primary], subject.accepted, subject.decided)
 
 
 def _section(name: str, title: str, sentence: str, content: str) -> str:
@@ -109,8 +109,8 @@ def _certainty(row: Row, change: Change) -> str:
         parts.append(shown(change.reason))
     if change.needed:
         parts.append(f"about {change.needed:,} interleaved pairs would tell")
-    if row.accepted:
-        parts.append(f"accepted: {row.accepted}")
+    if row.decision:
+        parts.append(row.decision)
     return "; ".join(filter(None, parts))
 
 

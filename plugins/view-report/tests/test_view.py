@@ -66,7 +66,8 @@ def test_it_answers_first_and_has_every_section() -> None:
 
 
 def test_a_verdict_comes_with_its_interval_and_how_sure_it_is() -> None:
-    text = words(shown(subject()))
+    text = words(shown(subject(decided={"05" * 20: "confirmed by Ann: seen again"})))
+    assert "the level moved; p 0.001; confirmed by Ann: seen again" in text
     assert "+20.0 % (+18.0 % to +22.0 % at 99 %)" in text
     assert "the level moved; p 0.001" in text
     assert "about 30 interleaved pairs would tell" in text
