@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -46,6 +47,12 @@ def main() -> int:
         ("every truncation, every flipped bit", ("damage.py", 1), _damages),
         ("eight processes, a hundred profiles each", ("writers.py", 8, 100), _writers),
     )
+    if "AWS_ENDPOINT_URL" in os.environ:
+        words = ("sharing.py", arguments.kills // 2, "bucket", arguments.seed)
+        parts = (
+            *parts,
+            ("the same over a bucket of the server in the environment", words, _transfers),
+        )
     return max([_part(title, words, tell) for title, words, tell in parts])
 
 

@@ -1,13 +1,14 @@
 """Kills pushes and pulls of two clones at random instants, and looks whether anything was lost or doubled.
 
-    python sharing.py KILLS [folder|git] [SEED]
+    python sharing.py KILLS [folder|git|bucket] [SEED]
 
 In a round each clone registers, tags and removes profiles; then both push and pull at once over one remote, and move
 their objects into packs with `gc`, each to be killed by SIGKILL at an instant of its own within the time that the
 slowest of its kind has taken so far. Every few rounds nothing is killed, but garbage is collected meanwhile. (Not both:
 whoever collects what is a moment old may take what a killed command had just begun to refer to, which is what
 `gc.grace` is for.) After every round nothing is damaged on any side, and what a clone did itself holds; in the end of
-some, both clones have the same, which is what was done on both. Prints what was done, as JSON.
+some, both clones have the same, which is what was done on both. Over a bucket, each pull is besides compared with one
+that lists all keys, and the environment names the bucket's server. Prints what was done, as JSON.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -41,7 +43,7 @@ class Sharing:
     """`there` is what has to be registered on both sides in the end: the tags of every profile by its number."""
 
     clones: tuple[World, World]
-    remote: Path
+    remote: str
     seed: int
     there: dict[int, set[str]] = attrs.field(factory=dict)
     next: int = 0
@@ -96,6 +98,10 @@ class Sharing:
             self.there[number].add(tag)
         return added, removed
 
+    @property
+    def _is_bucket(self) -> bool:
+        return self.remote.startswith("s3://")
+
     def _id(self, world: World, number: int) -> str:
         entries = world.repository.entries(world.head)
         return next(e.profile for e in entries if e.cmd == "work" and e.args == str(number))
@@ -104,6 +110,8 @@ class Sharing:
         commands: list[tuple[World, tuple[str, ...]]] = [
             (world, (verb, "shared")) for world in self.clones for verb in ("push", "pull")
         ]
+        if self._is_bucket:
+            commands.append((self.random.choice(self.clones), ("remote", "gc", "shared")))
         if killing:
             commands += [(world, ("gc",)) for world in self.clones]
         else:
@@ -152,10 +160,15 @@ class Sharing:
         self._check_remote()
 
     def _check_remote(self) -> None:
-        if (self.remote / "HEAD").exists():
-            subprocess.run(["git", "fsck", "--strict"], cwd=self.remote, check=True, capture_output=True)
-        elif self.remote.exists():
-            _, driver = Plugins().make("storage", "local", {}, place=self.remote)
+        path = Path(self.remote)
+        if self._is_bucket:
+            for world in self.clones:
+                _succeed(world, "pull", "shared")
+                assert "nothing to be" in _succeed(world, "pull", "shared", "--full").err
+        elif (path / "HEAD").exists():
+            subprocess.run(["git", "fsck", "--strict"], cwd=path, check=True, capture_output=True)
+        elif path.exists():
+            _, driver = Plugins().make("storage", "local", {}, place=path)
             found = [finding for finding in examine(Store(driver)) if finding.level == "error"]
             assert not found, found
 
@@ -192,13 +205,15 @@ def main() -> None:
     assert LocalStorage.pack.__kwdefaults__
     LocalStorage.pack.__kwdefaults__["least"] = FEWEST  # of the children, too, which are forked
     with tempfile.TemporaryDirectory() as folder:
-        remote = Path(folder, "remote")
+        remote = str(Path(folder, "remote"))
         (Path(folder) / "first").mkdir()
         if kind == "git":
-            subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+            subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
+        elif kind == "bucket":
+            remote = f"s3://store/{uuid.uuid4().hex}"
         sharing = Sharing(_clones(Path(folder)), remote, seed)
         for world in sharing.clones:
-            _succeed(world, "remote", "add", "shared", str(remote))
+            _succeed(world, "remote", "add", "shared", remote)
         sharing.go(kills)
         print(
             json.dumps(
