@@ -39,11 +39,6 @@ _KEYS = {"Enter": 13, "Escape": 27, "Backspace": 8, "Home": 36, "ArrowLeft": 37,
 _KEYS |= {"ArrowRight": 39, "ArrowDown": 40}
 
 
-def _frames(count: int) -> str:
-    """A script that waits until so many frames are drawn."""
-    return "await new Promise((done) => requestAnimationFrame(done));" * count
-
-
 class Window:
     """One tab. `problems` are errors of the page's script and what its security policy refused, `requests` the
     addresses it asked for beside its own."""
@@ -101,8 +96,12 @@ class Window:
 
     def settle(self, condition: str) -> None:
         """Wait until something is true, and what follows from it is drawn."""
+        self._until(condition, 2)
+
+    def _until(self, condition: str, frames: int) -> None:
+        drawn = "await new Promise((done) => requestAnimationFrame(done));" * frames
         end = time.monotonic() + PATIENCE
-        while not self._holds(f"(async () => {{ if (!({condition})) return false; {_frames(2)} return true; }})()"):
+        while not self._holds(f"(async () => {{ if (!({condition})) return false; {drawn} return true; }})()"):
             assert time.monotonic() < end, condition
             time.sleep(0.02)
 
@@ -116,8 +115,8 @@ class Window:
             return False
 
     def frames(self, count: int = 2) -> None:
-        """Wait until so many frames are drawn."""
-        self.run(f"(async () => {{ {_frames(count)} }})()")
+        """Wait until so many frames are drawn, of the page that stays when one gives way to another."""
+        self._until("true", count)
 
     def press(self, *keys: str) -> None:
         """Keys by name; `Control+f` with a modifier."""
