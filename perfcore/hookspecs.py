@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from perfcore.analysis.check_result import CheckResult
     from perfcore.analysis.sensitivity import CalibrationReport, CalibrationTask
-    from perfcore.analysis.version_history import VersionHistory
     from perfcore.config.layers import Config
     from perfcore.errors import FormatError, PerfError
     from perfcore.library import History
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
         Change,
         Entry,
         Job,
+        JudgedHistory,
         Judgement,
         MajorVersion,
         Measured,
@@ -470,7 +470,7 @@ class Check(Protocol):
         ...
 
     @optional
-    def judge(self, history: VersionHistory, version: str) -> Judgement:
+    def judge(self, history: JudgedHistory, version: str) -> Judgement:
         """Verdicts on a version as a whole, after the other checks have compared it (`history.changes`): on what was
         agreed, such as a budget. `check.judges` names the checks that are asked."""
         ...

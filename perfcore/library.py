@@ -18,18 +18,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.analysis import checks, judges
-from perfcore.analysis import target as targets
-from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.checks import CheckOptions
-from perfcore.analysis.fail_on import parse_rules
-from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import COMMAND
 from perfcore.measure.calls import Command, MeasureCalls, command_job
 from perfcore.measure.collect_result import CollectResult, SavedProfile, Summary, summarize
-from perfcore.model import Entry, MinorVersion, Profile, Sample
-from perfcore.model.listener import SilentListener
+from perfcore.model import Entry, MinorVersion, Profile
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import Table
@@ -38,6 +31,7 @@ from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
 
 if TYPE_CHECKING:
+    from perfcore.analysis.check_result import CheckResult
     from perfcore.analysis.sensitivity import CalibrationReport
     from perfcore.model.listener import Listener
 
@@ -206,19 +200,16 @@ class History(MeasureCalls):
         `target` is what the command takes: a version (the head for None) against the nearest ancestor that was measured
         alike, `all` or `A..B` for a history, or a profile; with a `baseline`, both are versions or profiles.
         `fails(change)` of the result says whether one fails the build by `check.fail_on`. With `keep` the result is
-        stored with the versions.
+        stored with the versions. PluginError for this and the next if perfcore-command-check is not installed.
         """
-        options = CheckOptions(
-            method=method,
-            thresholds={} if threshold is None else {"": threshold},
-            rules=parse_rules(self.repository.config.get("check.fail_on")),
-            store=keep,
-        )
-        return checks.check(self.repository, self._asked(target, baseline), options, listener)
+        options = {"method": method, "threshold": threshold, "keep": keep, "listener": listener}
+        result: CheckResult = self.command("check", target=target, baseline=baseline, **options)
+        return result
 
     def contracts(self, revision: str | None = None, *, listener: Listener | None = None) -> CheckResult:
         """The verdicts on the contracts of a version (the head for None), as `perf check` gives them."""
-        return checks.contracts(self.repository, self.version(revision), listener)
+        result: CheckResult = self.command("check", contracts_of=self.version(revision), listener=listener)
+        return result
 
     def accept(self, *changes: str, why: str, author: str, undo: bool = False, listener: Listener | None = None) -> Any:
         """Accept changes by the first characters of their ids as `perf check ack` does; withdraw that with `undo`.
@@ -230,7 +221,8 @@ class History(MeasureCalls):
     ) -> CalibrationReport:
         """How small a change the checks detect in this history, as `perf check --calibrate` tries it. With `keep` the
         result is stored, for `perf status`. PluginError if perfcore-check-calibration is not installed."""
-        return judges.calibrate(self.repository, method, store=keep, listener=listener or SilentListener())
+        report: CalibrationReport = self.command("check", calibrate=True, method=method, keep=keep, listener=listener)
+        return report
 
     def run(self, matrix: str | Path | Mapping[str, Any] | None = None, **options: Any) -> CollectResult:
         """Measure every job of a matrix: a file, a mapping such as `{"bins": ["./sort"], "workloads": ["a", "b"]}`, or
@@ -277,26 +269,6 @@ class History(MeasureCalls):
             raise PluginError("this command cannot be called from the library", plugin=str(plugin))
         with guard(plugin, "call"):
             return driver.call(self, arguments)
-
-    def _asked(self, target: Name | None, baseline: Name | None) -> CheckTarget:
-        if baseline is not None:
-            if target is None:
-                raise UsageError("a baseline wants a target")
-            if isinstance(baseline, str) and isinstance(target, str):
-                return targets.parse(self.repository, [baseline, target], self.repository.find)
-            return ProfilePair(self._sample(baseline), self._sample(target))
-        if isinstance(target, Entry):
-            raise UsageError("an entry wants a baseline; a version has one of its own")
-        if isinstance(target, Pending | SavedProfile):
-            return Profiles((self._ref(target),))
-        return targets.parse(self.repository, [] if target is None else [target], self.repository.find)
-
-    def _sample(self, side: Name) -> Sample:
-        profile = self.profile(side)
-        version = profile.origin
-        if isinstance(side, str):
-            version = self._ref(side).version or version
-        return Sample(version=version, profiles=(profile,), dirty=profile.dirty)
 
     def _refs(self, name: Name) -> list[Ref]:
         entry = name.entry if isinstance(name, SavedProfile) else name

@@ -13,8 +13,7 @@ from perfcore.model import EMPTY
 from perfcore.text import percent
 
 if TYPE_CHECKING:
-    from perfcore.analysis.pairing import Unpaired
-    from perfcore.model import Change
+    from perfcore.model import Change, Unpaired
     from perfcore.model.decisions import Decision, Standing
 
 SCHEMA = 1

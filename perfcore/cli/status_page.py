@@ -109,10 +109,10 @@ def _print_gates(console: Console, config_ids: Container[str]) -> None:
     """What the checks can see of these commands, where `perf check --calibrate` has tried them."""
     if not notes.exist(console.repository.store, note_keys.CALIBRATION):
         return
-    from perfcore.analysis import judges
+    from perfcore.analysis import check_drivers
 
     try:
-        for line in judges.calibrated(console.repository, config_ids):
+        for line in check_drivers.calibrated(console.repository, config_ids):
             console.line(line)
     except FormatError as error:
         console.repository.leave_out(error)

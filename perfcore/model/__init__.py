@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfcore.model.changes import RELATIVE, Change, ChangeKind, Judgement, Pairing, Sample, Series
-    from perfcore.model.histories import MetricHistory, Point
+    from perfcore.model.changes import RELATIVE, Change, ChangeKind, Judgement, Pairing, Sample, Series, Unpaired
+    from perfcore.model.histories import JudgedHistory, MetricHistory, Point
     from perfcore.model.measurements import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
     from perfcore.model.profiles import Header, Profile, Tool
     from perfcore.model.versions import Entry, MajorVersion, MinorVersion, is_tag, usable_tags
@@ -24,8 +24,8 @@ PROFILE_FORMAT = 1  # a greater one is refused; fields that old readers may igno
 EMPTY: Mapping[str, Any] = {}
 
 _PARTS = {
-    "changes": ("RELATIVE", "Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
-    "histories": ("MetricHistory", "Point"),
+    "changes": ("RELATIVE", "Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series", "Unpaired"),
+    "histories": ("JudgedHistory", "MetricHistory", "Point"),
     "measurements": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
     "versions": ("Entry", "MajorVersion", "MinorVersion", "is_tag", "usable_tags"),
@@ -55,6 +55,7 @@ __all__ = [
     "Entry",
     "Header",
     "Job",
+    "JudgedHistory",
     "Judgement",
     "MajorVersion",
     "Measured",
@@ -72,6 +73,7 @@ __all__ = [
     "Step",
     "Subject",
     "Tool",
+    "Unpaired",
     "ViewData",
     "is_tag",
     "usable_tags",

@@ -69,6 +69,19 @@ class Pairing:
 
 
 @attrs.frozen(kw_only=True)
+class Unpaired:
+    """A configuration of the target, or a benchmark of its suite, that could not be compared, and why. `side` is the
+    only one of two samples or versions that has it, empty where both have it or none is known."""
+
+    label: str
+    config_id: str
+    version: str
+    reason: str
+    benchmark: str = ""
+    side: Literal["", "baseline", "target"] = ""
+
+
+@attrs.frozen(kw_only=True)
 class Series:
     """One metric of one resource over the versions of a branch, oldest first: `values[i]` are the runs that
     were measured for `versions[i]` in the environment `environments[i]`. `comparisons` is how many series are looked at

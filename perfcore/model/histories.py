@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import attrs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfcore.model.changes import Change
     from perfcore.model.versions import MinorVersion
+    from perfcore.repository.repository import Repository
 
 
 @attrs.frozen(kw_only=True)
@@ -39,3 +42,23 @@ class MetricHistory:
     better: Literal["lower", "higher"] = "lower"
     points: tuple[Point, ...] = ()
     changes: tuple[Change, ...] = ()
+
+
+class JudgedHistory(Protocol):
+    """The input of `judge` of a check: `changes` are the verdicts of the configured checks on the judged version, and
+    `repository` gives everything that is not here."""
+
+    @property
+    def repository(self) -> Repository: ...
+
+    @property
+    def changes(self) -> tuple[Change, ...]: ...
+
+    def commands(self, version: str) -> Sequence[Any]:
+        """Every command that a version was measured with, one for each environment and benchmark of a suite: each a
+        `MeasuredCommand` of perfcore_check_kit.version_history."""
+        ...
+
+    def labels(self) -> set[str]:
+        """Every command that any version was measured with."""
+        ...

@@ -74,6 +74,12 @@ class Profile:
     def label(self) -> str:
         return self.header.label
 
+    @property
+    def measured_runs(self) -> int | None:
+        """How many runs the amounts are of, where the profile says so."""
+        runs = self.table("runs")
+        return None if runs is None or "warmup" not in runs.names else sum(not warmup for warmup in runs["warmup"])
+
     def replace_tables(self, **tables: Table) -> Profile:
         """The same profile with other tables of these names."""
         return attrs.evolve(self, tables={**self.tables, **tables})

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 from perfcore_testing import results
 
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.model.decisions import Decision
 
 

@@ -10,9 +10,8 @@ import pytest
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules, parse_thresholds
-from perfcore.analysis.pairing import Unpaired
 from perfcore.errors import UsageError
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.model.decisions import Decision
 
 KINDS = ("degradation", "optimization", "drift", "improving drift", "variance", "machine", "same", "cannot tell")

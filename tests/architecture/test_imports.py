@@ -8,11 +8,11 @@ from pathlib import Path
 
 import attrs
 import pytest
+from perfcore_check_kit.history import SHORT
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore import model
-from perfcore.analysis.history import SHORT
 from perfcore.cli.verbs import VERBS
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces

@@ -21,7 +21,7 @@ VAGUE = frozenset(_WORDS.split())
 """Words that fit any variable, and so tell a reader nothing about this one."""
 MOST = 3.0
 """Per cent of all names. pluggy, rich, pytest and typer, measured in the same way, have between 0.1 and 1.3."""
-CORE_LINES = 18_000
+CORE_LINES = 16_000
 """Lines of Python in the core. It is only ever lowered: a new feature is a plugin."""
 
 

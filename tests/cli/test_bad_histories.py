@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_check_kit import history, series
 from perfcore_testing import hostile, profiles
 
-from perfcore.analysis import history, series
 from perfcore.analysis.fail_on import NOT_COMPARED
 from perfcore.model import Profile, Tool
 from perfcore.profile.table import column, table

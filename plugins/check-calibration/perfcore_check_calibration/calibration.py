@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
+from perfcore_check_kit import history
+from perfcore_check_kit import series as series_of
+from perfcore_check_kit.checks import history_check
 
-from perfcore.analysis import fail_on, history
-from perfcore.analysis import series as series_of
-from perfcore.analysis.checks import history_check
+from perfcore.analysis import fail_on
 from perfcore.analysis.sensitivity import CalibrationTask
 from perfcore.errors import NotFoundError, StorageError
 from perfcore.repository.repository import Repository

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import attrs
+from perfcore_check_kit.history import HistoryCheck, ScannedSeries
+from perfcore_check_kit.pair_checks import run_checks
+from perfcore_check_kit.pairing import of_profiles
+from perfcore_check_kit.run_values import Sessions, primary
 
 from perfcore.analysis.fail_on import thresholds_of
-from perfcore.analysis.history import HistoryCheck, ScannedSeries
-from perfcore.analysis.pair_checks import run_checks
-from perfcore.analysis.pairing import of_profiles
-from perfcore.analysis.run_values import Sessions, primary
 from perfcore.errors import PerfError
 from perfcore.model import Change, Pairing, Sample, Series
 from perfcore.model.listener import Listener

@@ -10,11 +10,11 @@ from perfcore_check_calibration import replay as replays
 from perfcore_check_calibration import sensitivity
 from perfcore_check_calibration.replay import Trial, replay
 from perfcore_check_calibration.sensitivity import Calibrated, Calibration, Sensitivity
+from perfcore_check_kit import history, series
+from perfcore_check_kit.history import HistoryCheck
 from perfcore_testing import profiles
 from perfcore_testing.project import Project, empty_project, project
 
-from perfcore.analysis import history, series
-from perfcore.analysis.history import HistoryCheck
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.model.listener import SilentListener

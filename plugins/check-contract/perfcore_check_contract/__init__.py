@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perfcore.analysis.version_history import VersionHistory
+    from perfcore_check_kit.version_history import VersionHistory
+
     from perfcore.model import Judgement
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import attrs
+from perfcore_check_kit.version_history import MeasuredCommand
 
-from perfcore.analysis.version_history import MeasuredCommand
 from perfcore.errors import PerfError
 from perfcore.model import Change, ChangeKind
 from perfcore.text import plural, quantity

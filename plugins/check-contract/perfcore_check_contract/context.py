@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from perfcore.analysis.version_history import MeasuredCommand
+from perfcore_check_kit.version_history import MeasuredCommand
+
 from perfcore.model import Change, ChangeKind
 from perfcore_check_contract.contract import metric_of
 

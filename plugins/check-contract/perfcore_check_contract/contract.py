@@ -22,9 +22,9 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import attrs
+from perfcore_check_kit.run_values import primary
 from perfcore_table_kit import units
 
-from perfcore.analysis.run_values import primary
 from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.config.layers import read_bytes

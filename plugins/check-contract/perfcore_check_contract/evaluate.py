@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
+from perfcore_check_kit.version_history import MeasuredCommand, VersionHistory
 
-from perfcore.analysis.version_history import MeasuredCommand, VersionHistory
 from perfcore.errors import UsageError
 from perfcore.model import Change, Judgement, Series
 from perfcore.text import brief

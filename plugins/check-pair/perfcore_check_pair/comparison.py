@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from perfcore_check_kit import run_values
 
-from perfcore.analysis import run_values
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore.text import printable

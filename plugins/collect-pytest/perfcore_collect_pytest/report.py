@@ -6,14 +6,14 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfcore.analysis.run_values import primary
+from perfcore_check_kit.run_values import primary
+
 from perfcore.model import RELATIVE, Change
 from perfcore.profile import benchmarks
 from perfcore.text import align, clip, percent, plural, printable, quantity, width
 
 if TYPE_CHECKING:
-    from perfcore.analysis.pairing import Unpaired
-    from perfcore.model import Profile
+    from perfcore.model import Profile, Unpaired
     from perfcore_collect_pytest.measurement import SessionResult
 
 _WIDTH = 80  # columns of the narrowest terminals that people use

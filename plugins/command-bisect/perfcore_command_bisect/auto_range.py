@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 import attrs
+from perfcore_check_kit.history import ScannedSeries
 
-from perfcore.analysis.history import ScannedSeries
 from perfcore.model import Series
 from perfcore.repository import Repository
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 import msgspec
+from perfcore_check_kit import run_values
 
-from perfcore.analysis import run_values
 from perfcore.errors import NotFoundError, PerfError, nearest
 from perfcore.model import Profile
 from perfcore.profile import benchmarks

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+from perfcore_check_kit import history as histories
+from perfcore_check_kit.history import HistoryCheck, ScannedSeries
+from perfcore_check_kit.series import config_histories
 
-from perfcore.analysis import history as histories
 from perfcore.analysis.fail_on import thresholds_of
-from perfcore.analysis.history import HistoryCheck, ScannedSeries
-from perfcore.analysis.series import config_histories
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import commands
 from perfcore.measure.request import tree_state, working_directory

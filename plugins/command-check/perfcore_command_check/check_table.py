@@ -13,8 +13,7 @@ from perfcore.text import align, fitted, percent, plural, printable, quantity
 from perfcore_command_check import companions
 
 if TYPE_CHECKING:
-    from perfcore.analysis.pairing import Unpaired
-    from perfcore.model import Change
+    from perfcore.model import Change, Unpaired
     from perfcore.model.decisions import Standing
 
 _ID = 10  # characters of an id that are shown: enough to be unique among the changes of one table

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from perfcore.analysis import pairing
-from perfcore.analysis.target import CheckTarget, Version, VersionPair
+from perfcore_check_kit import pairing
+from perfcore_check_kit.target import CheckTarget, Version, VersionPair
+
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.library import History
 from perfcore.measure.collection import collect

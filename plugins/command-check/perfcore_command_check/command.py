@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import attrs
 import typer
+from perfcore_check_kit import checks, target
+from perfcore_check_kit.checks import CheckOptions
+from perfcore_check_kit.run_values import MACHINE
+from perfcore_check_kit.target import CheckTarget, Range
 from perfcore_command_kit import report_text
 from perfcore_command_kit.options import Benchmarks
 from typer.core import TyperCommand
 
-from perfcore.analysis import checks, target
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import NOT_COMPARED, parse_thresholds
-from perfcore.analysis.run_values import MACHINE
-from perfcore.analysis.target import CheckTarget, Range
 from perfcore.cli.console import Console, console_of
 from perfcore.cli.options import AsJson, EachNth, Last, Since, Tags, Until
 from perfcore.errors import UsageError, nearest
@@ -173,7 +173,7 @@ def check(
     if calibrate:
         if words or every or part:
             raise UsageError("--calibrate takes no version: it tries the whole branch")
-        from perfcore.analysis import judges
+        from perfcore_check_kit import judges
 
         result = judges.calibrate(console.repository, method, store=not no_store, listener=console)
         console.clear_progress()

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import typer
 
     from perfcore.analysis.check_result import CheckResult
+    from perfcore.analysis.sensitivity import CalibrationReport
     from perfcore.library import History
 
 
@@ -24,6 +25,8 @@ class Check:
 
         return new_app()
 
-    def call(self, history: History, arguments: Mapping[str, Any]) -> CheckResult:
-        """The result of `History.check(...)`, which is part of the core; the arguments are its own."""
-        return history.check(**arguments)
+    def call(self, history: History, arguments: Mapping[str, Any]) -> CheckResult | CalibrationReport:
+        """The result of `History.check(...)`, `contracts()` or `calibrate()`; the arguments are those of `answer`."""
+        from perfcore_command_check.calls import answer
+
+        return answer(history, **arguments)

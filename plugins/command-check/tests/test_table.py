@@ -9,8 +9,7 @@ from perfcore_command_check import check_table
 from perfcore_testing import hostile
 
 from perfcore.analysis import verdict_text
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.model.decisions import Decision, Standing
 
 KINDS = ("degradation", "optimization", "variance", "same", "cannot tell")

@@ -11,7 +11,6 @@ from typing import Any
 
 import attrs
 
-from perfcore.analysis.pairing import measured_runs
 from perfcore.errors import CommandFailedError
 from perfcore.model import Change, Job, Measured, Profile, Sample
 from perfcore.profile import benchmarks
@@ -112,7 +111,7 @@ class _Batches:
     def add(self, measured: Sequence[Measured]) -> None:
         first, second = (_profile(measurement) for measurement in measured)
         self.profiles = (*self.profiles[0], first), (*self.profiles[1], second)
-        self.pairs += min(measured_runs(first) or 0, measured_runs(second) or 0) or 1
+        self.pairs += min(first.measured_runs or 0, second.measured_runs or 0) or 1
 
     @property
     def samples(self) -> Samples:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
+from perfcore_check_kit import pairing, target
 
-from perfcore.analysis import pairing, target
 from perfcore.errors import UsageError
 from perfcore.measure import affinity
 from perfcore.measure.execution import submit

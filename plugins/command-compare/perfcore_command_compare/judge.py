@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import attrs
+from perfcore_check_kit import method_rules, pair_checks, pairing
 
-from perfcore.analysis import fail_on, method_rules, pair_checks, pairing
-from perfcore.analysis.pairing import Unpaired
+from perfcore.analysis import fail_on
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import CHECK
-from perfcore.model import Change, Pairing
+from perfcore.model import Change, Pairing, Unpaired
 from perfcore.plugins.drivers import Phases
 from perfcore.text import printable
 from perfcore_command_compare import suites

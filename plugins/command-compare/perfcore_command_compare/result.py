@@ -7,8 +7,7 @@ from typing import Any, Literal
 import attrs
 
 from perfcore.analysis import change_json, verdict_text
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.text import percent, printable, quantity
 
 SCHEMA = 1

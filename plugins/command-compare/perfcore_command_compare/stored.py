@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
+from perfcore_check_kit import checks
+from perfcore_check_kit.checks import CheckOptions
+from perfcore_check_kit.target import VersionPair
 from perfcore_command_check import selection
 from perfcore_command_kit import report_text
 
-from perfcore.analysis import checks, verdict_text
+from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule, parse_rules
-from perfcore.analysis.pairing import Unpaired
-from perfcore.analysis.target import VersionPair
 from perfcore.errors import UsageError, nearest
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.text import brief

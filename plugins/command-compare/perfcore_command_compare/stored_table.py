@@ -8,9 +8,8 @@ from perfcore_command_check import companions
 from perfcore_command_kit import report_text
 
 from perfcore.analysis import verdict_text
-from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.verdict_text import CHANGED
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.text import align, clip, fitted, plural, printable, quantity
 from perfcore_command_compare.stored import StoredComparison, StoredSide, inconclusive_by_reason
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import attrs
+from perfcore_check_kit.benchmark_pairs import expanded
+from perfcore_check_kit.pair_checks import of_benchmark
 
-from perfcore.analysis.benchmark_pairs import expanded
-from perfcore.analysis.pair_checks import of_benchmark
-from perfcore.analysis.pairing import Unpaired
 from perfcore.errors import UsageError
-from perfcore.model import Change, Pairing
+from perfcore.model import Change, Pairing, Unpaired
 from perfcore.plugins.drivers import Phases
 from perfcore.profile import benchmarks
 from perfcore.text import brief

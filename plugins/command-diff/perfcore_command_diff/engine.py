@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+from perfcore_check_kit import pairing
 
-from perfcore.analysis import pairing
 from perfcore.errors import FormatError
 from perfcore.hookspecs import DIFF
 from perfcore.model import EMPTY, Profile
@@ -90,7 +90,7 @@ class DiffSide:
             id=None if ref is None or ref.entry is None else ref.entry.profile,
             version=(None if ref is None else ref.version) or profile.origin,
             dirty=profile.dirty,
-            runs=pairing.measured_runs(profile),
+            runs=profile.measured_runs,
         )
 
     def __str__(self) -> str:
@@ -204,7 +204,7 @@ def _comparable(baseline: Profile, target: Profile, scale: Scale, listener: List
 
 def _note_runs(baseline: Profile, target: Profile, listener: Listener) -> None:
     """Sums differ without any change where one profile has more runs."""
-    before, after = pairing.measured_runs(baseline), pairing.measured_runs(target)
+    before, after = baseline.measured_runs, target.measured_runs
     if before is not None and after is not None and before != after:
         listener.note(f"the values are sums over {plural(before, 'run')} and over {plural(after, 'run')}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
-from perfcore.analysis.pairing import measured_runs
 from perfcore.model import Profile
 from perfcore.profile.table import Column, Table, column
 
@@ -23,7 +22,7 @@ class Scale(StrEnum):
 
 def per_run(baseline: Profile, target: Profile) -> tuple[Profile, Profile] | None:
     """Both with amounts of one run. None where a profile does not tell its number of runs."""
-    before, after = measured_runs(baseline), measured_runs(target)
+    before, after = baseline.measured_runs, target.measured_runs
     if not before or not after:
         return None
     if before == after == 1:

@@ -11,8 +11,7 @@ from perfcore.model.decisions import Standing
 from perfcore.text import percent, plural, printable, quantity
 
 if TYPE_CHECKING:
-    from perfcore.analysis.pairing import Unpaired
-    from perfcore.model import Change
+    from perfcore.model import Change, Unpaired
 
 
 def size(change: Change) -> str:

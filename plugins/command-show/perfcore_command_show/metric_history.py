@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfcore.analysis import history
+from perfcore_check_kit import history
+from perfcore_check_kit.history import HistoryCheck, ScannedSeries
+from perfcore_check_kit.series import ConfigHistory, config_histories
+
 from perfcore.analysis.fail_on import thresholds_of
-from perfcore.analysis.history import HistoryCheck, ScannedSeries
-from perfcore.analysis.series import ConfigHistory, config_histories
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.model import MetricHistory, Point
 from perfcore.model.listener import Listener

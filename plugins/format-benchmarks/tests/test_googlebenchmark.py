@@ -8,9 +8,9 @@ from statistics import median
 from typing import Any
 
 import pytest
+from perfcore_check_kit.run_values import primary
 from perfcore_format_benchmarks.googlebenchmark import GoogleBenchmarkFormat
 
-from perfcore.analysis.run_values import primary
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 

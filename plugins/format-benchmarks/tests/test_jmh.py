@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from perfcore_check_kit.run_values import primary
 from perfcore_format_benchmarks.jmh import JmhFormat
 
-from perfcore.analysis.run_values import primary
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 

@@ -9,12 +9,12 @@ from statistics import median
 from typing import Any
 
 import pytest
+from perfcore_check_kit.run_values import primary
 from perfcore_command_exchange.native import PerfFormat
 from perfcore_format_benchmarks.metrics import CPU, MAX_RSS, THROUGHPUT, WALL, Metric, counter, percentiles
 from perfcore_format_benchmarks.suite import Benchmark, Origin, SuiteBuilder
 from perfcore_testing import hostile
 
-from perfcore.analysis.run_values import primary
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.profile import benchmarks

@@ -18,8 +18,7 @@ from perfcore_command_kit import report_text
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.text import encodable, printable
 
 if TYPE_CHECKING:

@@ -27,10 +27,9 @@ from perfcore_check_contract import contract as contracts
 from perfcore_check_contract.evaluate import verdict_id
 from perfcore_command_bisect import prior
 
-from perfcore.analysis.pairing import Unpaired
 from perfcore.config.layers import PROJECT_FILE
 from perfcore.errors import UsageError
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.text import plural
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import pytest
 from perfcore_testing import results
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.model.decisions import Decision
 
 

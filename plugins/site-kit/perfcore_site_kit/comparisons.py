@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 import msgspec
+from perfcore_check_kit import pairing as pairings
+from perfcore_check_kit.benchmark_pairs import expanded
+from perfcore_check_kit.pair_checks import run_checks
+from perfcore_check_kit.run_values import is_judged
 
 from perfcore import __version__
-from perfcore.analysis import pairing as pairings
-from perfcore.analysis.benchmark_pairs import expanded
-from perfcore.analysis.pair_checks import run_checks
-from perfcore.analysis.pairing import Unpaired
-from perfcore.analysis.run_values import is_judged
-from perfcore.model import Change, MinorVersion, Pairing
+from perfcore.model import Change, MinorVersion, Pairing, Unpaired
 from perfcore_site_kit.derive import CONFIGURED
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_check_kit import history as histories
+from perfcore_check_kit.history import SHORT, ScannedSeries
+from perfcore_check_kit.series import ConfigHistory, branch_versions, config_histories
 from perfcore_command_show import context, metric_history
 
-from perfcore.analysis import history as histories
-from perfcore.analysis.history import SHORT, ScannedSeries
-from perfcore.analysis.series import ConfigHistory, branch_versions, config_histories
 from perfcore.config.layers import KEYS
 from perfcore.errors import PerfError
 from perfcore.model import Change
@@ -195,9 +195,10 @@ def _spread(values: Iterable[Sequence[float]]) -> float | None:
 def _short_changes(repository: Repository, lines: Sequence[ConfigHistory]) -> dict[tuple[str, str, str], list[Change]]:
     """The changes in histories that are too short to be scanned, as `perf check all` finds them: each version compared
     with the one before, by configuration, metric and benchmark."""
-    from perfcore.analysis import pairing as pairings
-    from perfcore.analysis.benchmark_pairs import expanded
-    from perfcore.analysis.pair_checks import run_checks
+    from perfcore_check_kit import pairing as pairings
+    from perfcore_check_kit.benchmark_pairs import expanded
+    from perfcore_check_kit.pair_checks import run_checks
+
     from perfcore.model import Pairing
 
     ids = {line.config_id for line in lines if len(line.versions) < SHORT}

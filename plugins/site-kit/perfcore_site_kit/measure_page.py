@@ -10,7 +10,7 @@ from markupsafe import Markup
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.table import Cell, table
 
-from perfcore.analysis import judges, note_keys
+from perfcore.analysis import check_drivers, note_keys
 from perfcore.errors import PerfError
 from perfcore.store import notes
 from perfcore.text import plural
@@ -108,7 +108,7 @@ def _calibration(view: View) -> tuple[str, ...]:
     try:
         if not notes.exist(repository.store, note_keys.CALIBRATION):
             return ()
-        return tuple(judges.calibrated(repository, {row.config_id for row in view.branch.series}))
+        return tuple(check_drivers.calibrated(repository, {row.config_id for row in view.branch.series}))
     except PerfError:
         return ()
 

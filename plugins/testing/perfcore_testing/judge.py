@@ -20,7 +20,8 @@ from perfcore_testing import profiles
 from perfcore_testing.changes import assert_told
 
 if TYPE_CHECKING:
-    from perfcore.analysis.version_history import VersionHistory
+    from perfcore_check_kit.version_history import VersionHistory
+
     from perfcore.hookspecs import Check
     from perfcore.model import Judgement
 
@@ -40,7 +41,8 @@ class JudgeContract:
     @pytest.fixture
     def history(self, tmp_path: Path, agreement: dict[str, str]) -> VersionHistory:
         """Two versions of a project, each measured with one command."""
-        from perfcore.analysis.version_history import VersionHistory
+        from perfcore_check_kit.version_history import VersionHistory
+
         from perfcore.repository import Repository
         from perfcore.repository.repository import UserPlaces
         from perfcore.store.lookup import Ref

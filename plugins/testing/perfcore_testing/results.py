@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import Change
+from perfcore.model import Change, Unpaired
 from perfcore.model.decisions import Decision
 from perfcore_testing import hostile as hostile_names
 

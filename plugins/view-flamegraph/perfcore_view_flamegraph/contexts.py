@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from perfcore.analysis.pairing import measured_runs
 from perfcore.model import MinorVersion, Profile, ViewData
 from perfcore.text import printable
 from perfcore_view_flamegraph import environments, noise, source_lines
@@ -191,7 +190,7 @@ def _p_values(
 def _factors(metric: Metric, pair: tuple[Profile, Profile], scale: str) -> tuple[float, float]:
     """What makes the amounts that are compared of those of each profile."""
     if scale == _SCALES["one run"]:
-        before, after = (measured_runs(profile) or 1 for profile in pair)
+        before, after = (profile.measured_runs or 1 for profile in pair)
         return 1 / before, 1 / after
     if scale and metric.sides is not None:
         totals = [sum(profile.tables["resources"][metric.name]) for profile in pair]  # type: ignore[arg-type]

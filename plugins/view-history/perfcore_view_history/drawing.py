@@ -6,9 +6,10 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfcore_check_kit import machine_changes
 from perfcore_view_kit.history_chart import decision_on
 
-from perfcore.analysis import machine_changes, verdict_text
+from perfcore.analysis import verdict_text
 from perfcore.text import align, clip, encodable, percent, plural, printable, quantity
 from perfcore_view_history import sparkline
 

@@ -6,12 +6,12 @@ import fnmatch
 from collections.abc import Sequence, Set
 
 import attrs
+from perfcore_check_kit import history as histories
+from perfcore_check_kit import series as series_of
+from perfcore_check_kit.history import ScannedSeries
+from perfcore_check_kit.series import ConfigHistory
 from perfcore_command_show import metric_history
 
-from perfcore.analysis import history as histories
-from perfcore.analysis import series as series_of
-from perfcore.analysis.history import ScannedSeries
-from perfcore.analysis.series import ConfigHistory
 from perfcore.errors import NotFoundError, nearest
 from perfcore.model import MetricHistory
 from perfcore.model.listener import Listener, SilentListener

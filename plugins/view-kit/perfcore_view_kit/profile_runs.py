@@ -6,19 +6,21 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from perfcore.analysis import run_values
+from perfcore_check_kit import run_values
+
 from perfcore.errors import NotFoundError
 from perfcore.text import brief
 from perfcore_view_kit.form import shown
 
 if TYPE_CHECKING:
-    from perfcore.analysis.run_values import MetricValues
+    from perfcore_check_kit.run_values import MetricValues
+
     from perfcore.model import Profile, ViewData
 
 Key: TypeAlias = tuple[str, str]
 """Benchmark (empty outside of suites) and metric."""
 
-_OF = "\0"  # as in the keys of perfcore.analysis.run_values
+_OF = "\0"  # as in the keys of perfcore_check_kit.run_values
 _NAME = 60  # characters
 
 

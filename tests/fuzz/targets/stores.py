@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 
+from perfcore_check_kit.run_values import ValueCache
 from perfcore_command_kit import decisions
 from perfcore_format_perun import index as perun_index
 from perfcore_format_perun import reader
@@ -14,7 +15,6 @@ from perfcore_testing.memory import MemoryStorage
 
 from perfcore import files
 from perfcore.analysis import stored_results
-from perfcore.analysis.run_values import ValueCache
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.profile import codec, pieces, stacks
 from perfcore.profile.stacks import Stacks

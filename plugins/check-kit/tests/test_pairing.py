@@ -7,13 +7,13 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_check_kit import pairing
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
-from perfcore.analysis import fail_on, pairing
-from perfcore.analysis.pairing import Unpaired
+from perfcore.analysis import fail_on
 from perfcore.errors import UsageError
-from perfcore.model import Pairing, Profile, Sample
+from perfcore.model import Pairing, Profile, Sample, Unpaired
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces

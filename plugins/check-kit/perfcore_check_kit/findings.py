@@ -11,10 +11,9 @@ from perfcore.analysis.stored_results import Checked
 from perfcore.model import EMPTY, Change
 
 if TYPE_CHECKING:
-    from perfcore.analysis.history import ScannedSeries
-    from perfcore.analysis.pair_checks import MethodVerdicts
-    from perfcore.analysis.pairing import Unpaired
-    from perfcore.model import Judgement
+    from perfcore.model import Judgement, Unpaired
+    from perfcore_check_kit.history import ScannedSeries
+    from perfcore_check_kit.pair_checks import MethodVerdicts
 
 MethodResults: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method, or source of a judgement
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from perfcore_check_kit import method_rules
+from perfcore_check_kit.method_rules import Facts
 
-from perfcore.analysis import method_rules
-from perfcore.analysis.method_rules import Facts
 from perfcore.errors import UsageError
 
 FACTS = Facts("time", "bench parse", "time", ("filter", "normalizer"))

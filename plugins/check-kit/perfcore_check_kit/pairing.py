@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import attrs
 
 from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import UsageError
-from perfcore.model import Pairing, Sample
+from perfcore.model import Pairing, Sample, Unpaired
 
 if TYPE_CHECKING:
     from perfcore.model import Entry, Profile
     from perfcore.repository.repository import Repository
 
 _UNKNOWN = "the profile does not say its configuration (config_id)"
-
-
-@attrs.frozen(kw_only=True)
-class Unpaired:
-    """A configuration of the target, or a benchmark of its suite, that could not be compared, and why. `side` is the
-    only one of two samples or versions that has it, empty where both have it or none is known."""
-
-    label: str
-    config_id: str
-    version: str
-    reason: str
-    benchmark: str = ""
-    side: Literal["", "baseline", "target"] = ""
 
 
 @attrs.frozen
@@ -136,12 +123,6 @@ def configuration_difference(baseline: Profile, target: Profile) -> str | None:
         ", ".join(f"{key} {ours[key]} and {theirs[key]}" for key in options)
         or "the workload's content, variables or postprocessors differ"
     )
-
-
-def measured_runs(profile: Profile) -> int | None:
-    """How many runs a profile's amounts are of, where it says so."""
-    runs = profile.table("runs")
-    return None if runs is None or "warmup" not in runs.names else sum(not warmup for warmup in runs["warmup"])
 
 
 def shared_blocks(baseline: Sample, target: Sample) -> int:

@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.analysis import decisions, history, verdict_text
-from perfcore.analysis import series as series_of
+from perfcore.analysis import decisions, verdict_text
 from perfcore.analysis.change_json import by_beginning
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, FailRule, combined, thresholds_of
-from perfcore.analysis.findings import Findings, MethodResults, of_judgement, of_pairs, of_scans
-from perfcore.analysis.history import HistoryCheck, ScannedSeries
-from perfcore.analysis.run_values import is_judged
-from perfcore.analysis.series import ConfigHistory
 from perfcore.analysis.stored_results import Results, remember_check
-from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles, Range, Version, VersionPair
 from perfcore.config.layers import KEYS
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Change, Pairing
 from perfcore.repository.repository import Repository
 from perfcore.text import brief, printable
+from perfcore_check_kit import history
+from perfcore_check_kit import series as series_of
+from perfcore_check_kit.findings import Findings, MethodResults, of_judgement, of_pairs, of_scans
+from perfcore_check_kit.history import HistoryCheck, ScannedSeries
+from perfcore_check_kit.run_values import is_judged
+from perfcore_check_kit.series import ConfigHistory
+from perfcore_check_kit.target import CheckTarget, ProfilePair, Profiles, Range, Version, VersionPair
 
 if TYPE_CHECKING:
-    from perfcore.analysis.pairing import Unpaired
+    from perfcore.model import Unpaired
     from perfcore.model.decisions import Standing
     from perfcore.model.listener import Listener
     from perfcore.store.lookup import Ref
@@ -149,7 +150,7 @@ class _Run:
 
     def _judged(self, findings: Findings, version: str) -> Findings:
         """The findings on a version with the verdicts of its judges."""
-        from perfcore.analysis import judges
+        from perfcore_check_kit import judges
 
         configs = {entry.config_id for entry in self.repository.entries(version) if entry.config_id}
         compared = findings
@@ -225,9 +226,9 @@ class _Run:
         )
 
     def _of_pairs(self, pairs: Iterable[Pairing | Unpaired], *, registered: bool) -> Findings:
-        from perfcore.analysis.benchmark_pairs import expanded
-        from perfcore.analysis.pair_checks import run_checks
-        from perfcore.analysis.pairing import Unpaired
+        from perfcore.model import Unpaired
+        from perfcore_check_kit.benchmark_pairs import expanded
+        from perfcore_check_kit.pair_checks import run_checks
 
         candidates = list(expanded(pairs, self.repository.config.get("benchmarks.renamed")))
         verdicts = run_checks(
@@ -262,7 +263,7 @@ class _Run:
         return {self.options.metric, *self.options.also, *thresholds, *(rule.metric for rule in self.options.rules)}
 
     def _of_version(self, version: str) -> Iterator[Pairing | Unpaired]:
-        from perfcore.analysis import pairing as pairings
+        from perfcore_check_kit import pairing as pairings
 
         if not self.repository.entries(version):
             raise NotFoundError(
@@ -273,7 +274,7 @@ class _Run:
 
     def _of_versions(self, target: VersionPair) -> Findings:
         """The largest changes first: of two releases everything that differs is of interest."""
-        from perfcore.analysis import pairing as pairings
+        from perfcore_check_kit import pairing as pairings
 
         pairs = pairings.of_versions(self.repository, target.baseline, target.target)
         findings = self._of_pairs(pairs, registered=False)
@@ -284,14 +285,14 @@ class _Run:
         return self._of_pairs(pairs, registered=all(ref.entry is not None for ref in target.refs))
 
     def _of_profile(self, ref: Ref) -> Iterable[Pairing | Unpaired]:
-        from perfcore.analysis import pairing as pairings
+        from perfcore_check_kit import pairing as pairings
 
         if ref.entry is not None and ref.version is not None:
             return pairings.of_version(self.repository, ref.version, ref.entry.config_id)
         return [pairings.of_dirty(self.repository, self.repository.load(ref))]
 
     def _named_pair(self, target: ProfilePair) -> Pairing:
-        from perfcore.analysis import pairing as pairings
+        from perfcore_check_kit import pairing as pairings
 
         difference = pairings.configuration_difference(target.baseline.profiles[0], target.target.profiles[0])
         if difference:
@@ -335,7 +336,7 @@ def _successive_pairs(
 ) -> Iterator[Pairing | Unpaired]:
     """The versions of a branch or a range of it, each against the one before; of a `part` against the one in it."""
     # Along first parents: what stands before a version in the walk may be of a side line, and no ancestor of it.
-    from perfcore.analysis import pairing as pairings
+    from perfcore_check_kit import pairing as pairings
 
     walk = series_of.first_parents(repository.walk(repository.version(target.end or None)))
     measured = [(v.id, entries) for v, entries in walk if entries and (part is None or v.id in part)][::-1]

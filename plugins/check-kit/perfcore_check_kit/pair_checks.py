@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
-from perfcore.analysis import method_rules, series
 from perfcore.analysis.fail_on import combined
-from perfcore.analysis.method_rules import Facts
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK
 from perfcore.model import EMPTY, Change, Pairing, Series
 from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
+from perfcore_check_kit import method_rules, series
+from perfcore_check_kit.method_rules import Facts
 
 
 @attrs.frozen

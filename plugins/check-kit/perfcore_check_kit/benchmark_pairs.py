@@ -8,8 +8,7 @@ from typing import Literal
 
 import attrs
 
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import EMPTY, Pairing, Profile, Sample
+from perfcore.model import EMPTY, Pairing, Profile, Sample, Unpaired
 from perfcore.profile import benchmarks
 
 

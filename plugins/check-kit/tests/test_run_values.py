@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from perfcore_check_kit import run_values
+from perfcore_check_kit.run_values import MetricValues, ValueCache
 from perfcore_testing import profiles
 
-from perfcore.analysis import run_values
-from perfcore.analysis.run_values import MetricValues, ValueCache
 from perfcore.profile.table import column, table
 from perfcore.store.read_model import ReadModel
 

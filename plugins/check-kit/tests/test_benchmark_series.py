@@ -8,11 +8,11 @@ from unittest.mock import Mock
 
 import attrs
 import pytest
+from perfcore_check_kit.version_history import VersionHistory
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore import open_repository
-from perfcore.analysis.version_history import VersionHistory
 from perfcore.measure.collect_result import summarize
 from perfcore.model import Profile
 from perfcore.profile import benchmarks

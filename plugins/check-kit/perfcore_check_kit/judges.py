@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perfcore.analysis.version_history import VersionHistory
+from perfcore.analysis.check_drivers import make
 from perfcore.errors import PluginError
-from perfcore.hookspecs import CHECK, Check
 from perfcore.model import Change, Judgement
 from perfcore.model.listener import Listener
 from perfcore.plugins.drivers import Phases, guard
-from perfcore.plugins.installed import PluginInfo
 from perfcore.repository.repository import Repository
+from perfcore_check_kit.version_history import VersionHistory
 
 if TYPE_CHECKING:
     from perfcore.analysis.sensitivity import CalibrationReport
@@ -50,28 +49,3 @@ def calibrate(repository: Repository, method: str | None, *, store: bool, listen
     task = CalibrationTask(repository=repository, method=method, store=store, listener=listener)
     with guard(plugin, "calibrate"):
         return driver.calibrate(task)
-
-
-def calibrated(repository: Repository, config_ids: Container[str]) -> Iterator[str]:
-    """What stored calibrations found for these configurations, in lines; nothing without the check `calibration`."""
-    if not repository.plugins.is_announced("check", "calibration"):
-        return
-    plugin, driver = make(repository, "calibration", "perf status")
-    if hasattr(driver, "calibrated"):
-        with guard(plugin, "calibrated"):
-            yield from driver.calibrated(repository, config_ids)
-
-
-def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo, Check]:
-    """The check of this name with its configured options. PluginError that names the distribution where it is not
-    installed."""
-    plugins = repository.plugins
-    try:
-        return plugins.make(CHECK, name, repository.plugin_options("check", name))
-    except PluginError as error:
-        if plugins.is_announced("check", name):  # disabled or broken: its own error says more
-            raise
-        raise PluginError(
-            f"perfcore-check-{name} is not installed, and {needed_by} needs it",
-            hint=f"pip install perfcore-check-{name}",
-        ) from error

@@ -17,12 +17,12 @@ from pathlib import Path
 import attrs
 import msgspec
 
-from perfcore.analysis import series as series_of
-from perfcore.analysis.series import ConfigHistory, MeasuredVersion
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Series
 from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
+from perfcore_check_kit import series as series_of
+from perfcore_check_kit.series import ConfigHistory, MeasuredVersion
 
 SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before
 _STATES, _RESULTS = "scan states", "scan results"
@@ -136,7 +136,7 @@ def changes(scanned: Sequence[ScannedSeries]) -> list[Change]:
     ranked = sorted(scanned, key=lambda series: not series.primary)
     merged = [change for series in ranked for change in series.changes]
     if any(change.kind == "machine" for change in merged):
-        from perfcore.analysis import machine_changes
+        from perfcore_check_kit import machine_changes
 
         merged = machine_changes.merge(merged, positions)
     return sorted(merged, key=lambda change: (positions[change.latest], not change.primary, change.label))

@@ -8,13 +8,13 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_check_kit import findings, history, series
+from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_command_bisect import auto_range
 from perfcore_command_check import check_table
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
-from perfcore.analysis import findings, history, series
-from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.model import Profile
 from perfcore.plugins.drivers import Phases
 from perfcore.profile.table import column, table

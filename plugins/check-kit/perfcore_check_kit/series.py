@@ -11,11 +11,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from perfcore.analysis import run_values
-from perfcore.analysis.run_values import MetricValues, ValueCache
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Entry, MinorVersion, Profile, Series
 from perfcore.repository.repository import Repository
+from perfcore_check_kit import run_values
+from perfcore_check_kit.run_values import MetricValues, ValueCache
 
 _ALL = "metrics"
 NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth

@@ -9,14 +9,13 @@ from operator import attrgetter
 
 import attrs
 
-from perfcore.analysis import pairing as pairings
-from perfcore.analysis import series as series_of
-from perfcore.analysis.benchmark_pairs import expanded
-from perfcore.analysis.pair_checks import run_checks
-from perfcore.analysis.pairing import Unpaired
-from perfcore.analysis.series import ConfigHistory
-from perfcore.model import Change, Pairing, Series
+from perfcore.model import Change, Pairing, Series, Unpaired
 from perfcore.repository.repository import Repository
+from perfcore_check_kit import pairing as pairings
+from perfcore_check_kit import series as series_of
+from perfcore_check_kit.benchmark_pairs import expanded
+from perfcore_check_kit.pair_checks import run_checks
+from perfcore_check_kit.series import ConfigHistory
 
 
 @attrs.frozen(kw_only=True)

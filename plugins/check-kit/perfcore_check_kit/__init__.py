@@ -1,0 +1,1 @@
+"""The parts that compare: series of a branch, pairs of versions, and the run of checks over both."""

@@ -1,0 +1,5 @@
+"""A project with a history."""
+
+from perfcore_testing.project import empty_project, project
+
+__all__ = ["empty_project", "project"]
