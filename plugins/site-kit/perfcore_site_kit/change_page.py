@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from markupsafe import Markup
 from perfcore_view_kit.chart import ChartOptions
-from perfcore_view_kit.history_chart import history_chart
 
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import MinorVersion, Point
@@ -98,17 +97,7 @@ def _chart(view: View, at: int, change: Change) -> Markup | None:
         if stored and branch.position[stored[-1].version.id] >= position + _AROUND:
             break
     middle = next((at for at, point in enumerate(points) if branch.position[point.version.id] >= position), 0)
-    around = points[max(0, middle - _AROUND) : middle + _AROUND + 1]
-    targets = {point.version.id[:10] for point in around}
-    near = [nearby for nearby in row.changes if nearby.target[:10] in targets]
-    link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
-    drawn = history_chart(
-        row.history(around, near),
-        accepted=branch.accepted,
-        decided=branch.decided,
-        releases=branch.releases,
-        link=link,
-    )
+    drawn = view.runs(row, points[max(0, middle - _AROUND) : middle + _AROUND + 1])
     return view.figure(attrs.evolve(drawn, title="Around the change"), ChartOptions(id="around", height=240))
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
 from perfcore_view_kit import chart, table
 from perfcore_view_kit.form import shown
+from perfcore_view_kit.history_chart import history_chart
 from perfcore_view_kit.page import digest, source
 
 from perfcore.analysis import verdict_text
@@ -29,6 +30,8 @@ from perfcore_site_kit.pages import PAGES
 if TYPE_CHECKING:
     from perfcore_view_kit.chart import ChartData, ChartOptions
 
+    from perfcore.model import Point
+    from perfcore_site_kit.branch import SeriesRow
     from perfcore_site_kit.paths import PagePath
     from perfcore_site_kit.site import Site
 
@@ -120,6 +123,18 @@ class View:
         self.path = path
         self.mode = mode
         self.files: dict[str, bytes] = {}
+
+    def runs(self, row: SeriesRow, points: Sequence[Point]) -> ChartData:
+        """These versions of a series with all their runs, the changes among them, and links to the versions."""
+        branch = self.branch
+        targets = {point.version.id[:10] for point in points}
+        return history_chart(
+            row.history(points, [change for change in row.changes if change.target[:10] in targets]),
+            accepted=branch.accepted,
+            decided=branch.decided,
+            releases=branch.releases,
+            link=f"{self.root}{paths.VERSION}/{{}}" if self.is_served else "",
+        )
 
     def figure(self, data: ChartData, options: ChartOptions) -> Markup:
         """A chart. Pages of files load its data when it comes into sight: as a page is rendered again more often than

@@ -10,7 +10,7 @@ import attrs
 from markupsafe import Markup
 from perfcore_view_kit.chart import ChartData, ChartOptions, Line, Mark, Rule
 from perfcore_view_kit.form import shown
-from perfcore_view_kit.history_chart import change_text, history_chart
+from perfcore_view_kit.history_chart import change_text
 
 from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
@@ -83,20 +83,9 @@ def _range_chart(view: View, at: int, index: int) -> Markup:
 
 
 def _range_data(view: View, at: int, index: int) -> ChartData:
-    branch, row = view.branch, view.branch.series[at]
     points = view.site.points(at, index)
-    link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
-    targets = {point.version.id[:10] for point in points}
-    within = [change for change in row.changes if change.target[:10] in targets]
-    chart_data = history_chart(
-        row.history(points, within),
-        accepted=branch.accepted,
-        decided=branch.decided,
-        releases=branch.releases,
-        link=link,
-    )
     ends = [shown(points[at].version.id[:10]) for at in (0, -1)]
-    return attrs.evolve(chart_data, title=f"Every version from {ends[0]} to {ends[1]}")
+    return attrs.evolve(view.runs(view.branch.series[at], points), title=f"Every version from {ends[0]} to {ends[1]}")
 
 
 def _whole_chart(view: View, at: int) -> Markup:

@@ -33,7 +33,6 @@ _FLAGS = (
     "--remote-debugging-port=0",
     "--remote-allow-origins=*",
 )
-# Seconds: a browser that starts beside other tests on a busy machine needs some.
 # Windows virtual key codes, which the protocol wants beside the names (Input.dispatchKeyEvent).
 _KEYS = {"Enter": 13, "Escape": 27, "Backspace": 8, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38}
 _KEYS |= {"ArrowRight": 39, "ArrowDown": 40}
