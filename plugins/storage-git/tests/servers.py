@@ -1,18 +1,14 @@
-"""Real servers for git on this machine: smart HTTP by git's own program, and ssh."""
+"""A real server for git on this machine: smart HTTP by git's own program."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
 import os
-import shutil
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import NamedTuple
 
 from perfcore_testing.http_server import serving
 
@@ -80,56 +76,3 @@ def http(root: Path, user: str, password: str) -> Iterator[str]:
 
     with serving(Handler) as url:
         yield url
-
-
-class Ssh(NamedTuple):
-    """Where a server of ssh listens, and the command that reaches it without questions."""
-
-    url: str
-    command: str
-
-
-def sshd() -> str | None:
-    """The server's program; None where it is not installed."""
-    return shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
-
-
-@contextlib.contextmanager
-def ssh(folder: Path, program: str) -> Iterator[Ssh]:
-    """A server for the user of this process, with keys of its own."""
-    for name in ("host", "user"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    if os.getuid() == 0:
-        Path("/run/sshd").mkdir(exist_ok=True)
-    options = {
-        "HostKey": folder / "host",
-        "AuthorizedKeysFile": folder / "user.pub",
-        "PidFile": "none",
-        "StrictModes": "no",
-        "UsePAM": "no",
-        "PasswordAuthentication": "no",
-        "ListenAddress": f"127.0.0.1:{port}",
-    }
-    words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen([program, "-D", "-e", "-f", "/dev/null", *words], stderr=log)
-    try:
-        _wait_for(port, server, folder / "log")
-        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
-        known = f"-o UserKnownHostsFile={folder / 'known'} -o StrictHostKeyChecking=no -o IdentitiesOnly=yes"
-        yield Ssh(f"ssh://{user}@127.0.0.1:{port}", f"ssh -F none -i {folder / 'user'} -o BatchMode=yes {known}")
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 600
-    while time.monotonic() < deadline and server.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"sshd does not listen: {log.read_text()}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 from perfcore_storage_git import GitStorage, GitStorageSettings
+from perfcore_testing import ssh_server
 from perfcore_testing.project import Project
 from perfcore_testing.remotes import (
     DAMAGED,
@@ -136,10 +137,10 @@ class TestSsh(RemoteWriters):
 
     @pytest.fixture
     def remote(self, tmp_path: Path) -> Iterator[GitRemote]:
-        program = servers.sshd()
+        program = ssh_server.program()
         if program is None:
             pytest.skip("sshd is not installed")
         path = bare(tmp_path / "origin.git")
         (tmp_path / "keys").mkdir()
-        with servers.ssh(tmp_path / "keys", program) as server:
+        with ssh_server.running(tmp_path / "keys", program) as server:
             yield GitRemote(path, f"{server.url}{path}", {"GIT_SSH_COMMAND": server.command})

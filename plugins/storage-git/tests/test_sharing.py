@@ -10,7 +10,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from perfcore_testing import profiles
+from perfcore_testing import profiles, ssh_server
 from perfcore_testing.project import Project
 
 from perfcore.library import open_repository
@@ -81,13 +81,13 @@ def test_profiles_travel_over_http_with_the_token_of_the_repository(project: Pro
 
 
 def test_profiles_travel_over_ssh(project: Project, tmp_path: Path) -> None:
-    program = servers.sshd()
+    program = ssh_server.program()
     if program is None:
         pytest.skip("sshd is not installed")
     bare(tmp_path / "origin.git")
     keys = tmp_path / "keys"
     keys.mkdir()
-    with servers.ssh(keys, program) as server:
+    with ssh_server.running(keys, program) as server:
         project.env["GIT_SSH_COMMAND"] = server.command
         (other,) = clones(project, tmp_path, f"{server.url}{tmp_path}/origin.git")
         other.env["GIT_SSH_COMMAND"] = server.command
