@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from perfcore_check_kit import conclusions
 
-from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules, parse_thresholds
 from perfcore.errors import UsageError
@@ -108,7 +108,9 @@ def test_what_was_not_compared_has_an_exit_code_of_its_own(
 
 def test_the_conclusion_counts_what_became_worse_beside_primary_metrics(change: Callable[..., Change]) -> None:
     changes = [change("same"), change("degradation", metric="faults", primary=False)]
-    assert verdict_text.conclusion(changes).endswith("0 regressions, 0 improvements, 1 unchanged, 1 other metric worse")
+    assert conclusions.of_comparisons(changes).endswith(
+        "0 regressions, 0 improvements, 1 unchanged, 1 other metric worse"
+    )
 
 
 def test_never_is_never(change: Callable[..., Change]) -> None:

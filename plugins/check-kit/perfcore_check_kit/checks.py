@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.analysis import decisions, verdict_text
+from perfcore.analysis import decisions
 from perfcore.analysis.change_json import by_beginning
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, FailRule, combined, thresholds_of
@@ -20,7 +20,7 @@ from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Change, Pairing
 from perfcore.repository.repository import Repository
 from perfcore.text import brief, printable
-from perfcore_check_kit import history
+from perfcore_check_kit import conclusions, history
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.findings import Findings, MethodResults, of_judgement, of_pairs, of_scans
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
@@ -87,7 +87,7 @@ def contracts(repository: Repository, version: str, listener: Listener | None = 
     """The verdicts of the judges on a version, without the comparisons that they rest on."""
     result = check(repository, Version(version), CheckOptions(), listener)
     verdicts = tuple(change for change in result.changes if change.contract)
-    conclusion = verdict_text.contracts_conclusion(verdicts)
+    conclusion = conclusions.of_contracts(verdicts)
     return attrs.evolve(result, changes=verdicts, unpaired=(), conclusion=conclusion, compared=len(verdicts))
 
 
@@ -145,7 +145,7 @@ class _Run:
         changes = (*findings.changes, *drifts)
         versions = {**findings.versions, **_full_ids(lines)}
         return attrs.evolve(
-            findings, changes=changes, conclusions=(verdict_text.conclusion(changes),), versions=versions
+            findings, changes=changes, conclusions=(conclusions.of_comparisons(changes),), versions=versions
         )
 
     def _judged(self, findings: Findings, version: str) -> Findings:
@@ -172,9 +172,9 @@ class _Run:
         verdicts = [change for change in findings.changes if change.contract]
         if not verdicts:
             return findings
-        allowed = verdict_text.comparisons(compared.changes) - verdict_text.comparisons(findings.changes)
-        conclusions = verdict_text.conclusion(findings.changes, allowed), verdict_text.contracts_conclusion(verdicts)
-        return attrs.evolve(findings, conclusions=conclusions)
+        allowed = conclusions.count(compared.changes) - conclusions.count(findings.changes)
+        lines = conclusions.of_comparisons(findings.changes, allowed), conclusions.of_contracts(verdicts)
+        return attrs.evolve(findings, conclusions=lines)
 
     def _of_history(self, target: Range) -> Findings:
         """The changes of a history or a range of it. Where a configuration has only few versions, or the check does not
@@ -218,7 +218,7 @@ class _Run:
         changes = [change for change in history.changes(scanned) if change.latest not in ancestors]
         return Findings(
             changes=tuple(changes),
-            conclusions=(verdict_text.history_conclusion(changes, len(scanned), history.versions(scanned)),),
+            conclusions=(conclusions.of_history(changes, len(scanned), history.versions(scanned)),),
             compared=len(scanned),
             metrics=frozenset(series.series.metric for series in scanned),
             results=(of_scans(scan.phases.info.name, scanned),),
@@ -247,8 +247,8 @@ class _Run:
         return Findings(
             changes=changes,
             unpaired=tuple(pair for pair in candidates if isinstance(pair, Unpaired)),
-            conclusions=(verdict_text.conclusion(changes),),
-            compared=verdict_text.comparisons(changes),
+            conclusions=(conclusions.of_comparisons(changes),),
+            compared=conclusions.count(changes),
             metrics=frozenset(change.metric for change in changes),
             results=(of_pairs(verdicts),) if registered else (),
             versions=by_beginning(

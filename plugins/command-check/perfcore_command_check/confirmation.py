@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+from perfcore_check_kit import conclusions
 
-from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import combined, thresholds_of
 from perfcore.analysis.stored_results import Checked, Results
@@ -49,8 +49,8 @@ def confirmed(
 
 def _conclusion(result: CheckResult, changes: Sequence[Change]) -> str:
     """The conclusion of comparisons, counted anew; a history's is about the stored runs alone."""
-    before = verdict_text.conclusion(result.changes)
-    return result.conclusion.replace(before, verdict_text.conclusion(changes)) if before else result.conclusion
+    before = conclusions.of_comparisons(result.changes)
+    return result.conclusion.replace(before, conclusions.of_comparisons(changes)) if before else result.conclusion
 
 
 def _measured_together(suspects: Iterable[Change]) -> Iterable[Sequence[Change]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import attrs
+from perfcore_check_kit import conclusions
 
-from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.profile.benchmarks import matches
 from perfcore.text import printable
@@ -24,6 +24,6 @@ def of_benchmarks(result: CheckResult, pattern: str, *, history: bool, jobs: boo
         result,
         changes=changes,
         unpaired=tuple(unpaired for unpaired in result.unpaired if is_chosen(unpaired.benchmark, unpaired.label)),
-        conclusion=verdict_text.conclusion(changes) if changes else nothing,
-        compared=result.compared if history else verdict_text.comparisons(changes),
+        conclusion=conclusions.of_comparisons(changes) if changes else nothing,
+        compared=result.compared if history else conclusions.count(changes),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from perfcore_check_kit import conclusions
 from perfcore_command_check import check_table
 from perfcore_testing import hostile
 
@@ -90,7 +91,7 @@ def test_what_could_not_be_compared_says_why() -> None:
     ],
 )
 def test_the_conclusion_counts(kinds: tuple[str, ...], text: str) -> None:
-    assert verdict_text.conclusion([_change(kind) for kind in kinds]) == text
+    assert conclusions.of_comparisons([_change(kind) for kind in kinds]) == text
 
 
 def test_missing_numbers_are_shown_as_missing() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfcore_check_kit import conclusions
+
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.model.decisions import Standing
@@ -76,7 +78,7 @@ def conclusion(result: CheckResult) -> str:
     accepted_changes = [change for change in result.changes if change.id in result.accepted]
     count = sum(change.primary for change in accepted_changes) or len(accepted_changes)
     suffix = f", {plural(count, 'change')} {_states(result)}" if count else ""
-    return (result.conclusion.replace("\n", "; ") or verdict_text.conclusion(result.changes)) + suffix
+    return (result.conclusion.replace("\n", "; ") or conclusions.of_comparisons(result.changes)) + suffix
 
 
 def _states(result: CheckResult) -> str:
