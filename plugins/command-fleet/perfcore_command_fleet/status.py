@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -77,24 +78,29 @@ def status_of(index: FleetIndex, box: int) -> FleetStatus:
             boxes = hosts.get(brief.host)
             if boxes is None:
                 boxes = hosts[brief.host] = {}
-            begin = brief.end // box * box
+            end, total = brief.end, brief.total
+            begin = end // box * box
             row = boxes.get(begin)
-            if row is None:
-                row = boxes[begin] = HostBox(brief.host, begin)
             if brief.expired:
+                if row is None:
+                    row = boxes[begin] = HostBox(brief.host, begin)
                 row.expired += 1
                 continue
             living += 1
+            if end > newest:
+                newest = end
+            partial = 0 if brief.whole else 1
+            if row is None:  # most rows have one segment, and are made with it
+                row = boxes[begin] = HostBox(brief.host, begin, 1, 1, total, total * brief.period, partial)
+                own_rows.add(id(row))
+                continue
             row.segments += 1
+            row.samples += total
+            row.time += total * brief.period
+            row.partial += partial
             if id(row) not in own_rows:
                 own_rows.add(id(row))
                 row.streams += 1
-            row.samples += brief.total
-            row.time += brief.total * brief.period
-            if not brief.whole:
-                row.partial += 1
-            if brief.end > newest:
-                newest = brief.end
     return FleetStatus(
         version=index.version,
         boxes=tuple(_sorted(hosts)),
@@ -106,14 +112,11 @@ def status_of(index: FleetIndex, box: int) -> FleetStatus:
     )
 
 
-def _sorted(hosts: Mapping[str, Mapping[int, HostBox]]) -> Iterator[HostBox]:
+def _sorted(hosts: Mapping[str, Mapping[int, HostBox]]) -> list[HostBox]:
     """By box, and by host in each."""
-    by_begin: dict[int, list[HostBox]] = {}
-    for host in sorted(hosts):
-        for begin, row in hosts[host].items():
-            by_begin.setdefault(begin, []).append(row)
-    for begin in sorted(by_begin):
-        yield from by_begin[begin]
+    rows = [row for host in sorted(hosts) for row in hosts[host].values()]
+    rows.sort(key=operator.attrgetter("begin"))
+    return rows
 
 
 def _gaps(briefs: Mapping[int, Brief]) -> Iterator[Gap]:
