@@ -1,9 +1,10 @@
 """How often two versions of different sessions get a false verdict: `python benchmarks/across_sessions.py`.
 
-The offsets of sessions are normal with a standard deviation of 1 to 8 %, and runs vary by 2 % around them. One version
-in ten of the history changed the code, by 3 to 15 %. The target is as fast as its baseline or slower by `--slower`. The
-history is measured in one session for each version (`one version`), in sessions of four versions, or each version in
-two. Shares are of all comparisons, with their 95 % interval (E. B. Wilson, 1927) and the least and greatest of a seed.
+The offsets of sessions are normal with a standard deviation of 1 to 8 %, and runs vary by `--noise` around them. One
+version in ten of the history changed the code, by 3 to 15 %. The target is as fast as its baseline or slower by
+`--slower`. The history is measured in one session for each version (`one version`), in sessions of four versions, or
+each version in two. Shares are of all comparisons, with their 95 % interval (E. B. Wilson, 1927) and the least and
+greatest of a seed.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def sessions_of(version: int, layout: str) -> list[str]:
     return [f"session {version}"]
 
 
-def compared(offset: float, versions: int, layout: str, slower: float, draw: np.random.Generator) -> Pairing:
+def compared(
+    offset: float, versions: int, layout: str, slower: float, noise: float, draw: np.random.Generator
+) -> Pairing:
     """A comparison of the next version with the last of a history of so many versions before both."""
     changed = draw.uniform(0.03, 0.15, versions + 1) * draw.choice([-1, 1], versions + 1)
     levels = np.cumsum(changed * (draw.random(versions + 1) < 0.1)).tolist()
@@ -55,7 +58,7 @@ def compared(offset: float, versions: int, layout: str, slower: float, draw: np.
         sessions = sessions_of(version, layout) if version < versions else [f"compared {version}"]
         for session in sessions:
             offsets.setdefault(session, draw.normal(0, offset))
-        runs = [level + offsets[session] + draw.normal(0, NOISE, RUNS // len(sessions)) for session in sessions]
+        runs = [level + offsets[session] + draw.normal(0, noise, RUNS // len(sessions)) for session in sessions]
         values.append(tuple((5e6 * np.exp(np.concatenate(runs))).tolist()))
         names.append(tuple((session, RUNS // len(sessions)) for session in sessions))
     series = Series(
@@ -78,11 +81,13 @@ def compared(offset: float, versions: int, layout: str, slower: float, draw: np.
     )
 
 
-def outcomes(offset: float, versions: int, layout: str, slower: float, each: int, seed: int) -> Iterator[Outcome]:
+def outcomes(
+    offset: float, versions: int, layout: str, slower: float, noise: float, each: int, seed: int
+) -> Iterator[Outcome]:
     check = PairCheck(PairSettings(resamples=1000))
     draw = np.random.default_rng((seed, round(offset * 1000), versions, LAYOUTS.index(layout), round(slower * 100)))
     for _ in range(each):
-        (change,) = check.compare(compared(offset, versions, layout, slower, draw))
+        (change,) = check.compare(compared(offset, versions, layout, slower, noise, draw))
         assert change.low is not None
         assert change.high is not None
         yield Outcome(
@@ -108,9 +113,12 @@ def shown(seeds: Sequence[Sequence[bool]]) -> str:
     return f"{100 * hits / count:.1f} % ({interval}; seeds {min(shares):.0f} to {max(shares):.0f})"
 
 
-def row(layout: str, versions: int, offset: float, slower: float, each: int, seeds: Sequence[int]) -> list[str]:
+def row(
+    layout: str, versions: int, offset: float, slower: float, noise: float, each: int, seeds: Sequence[int]
+) -> list[str]:
     same, changed = (
-        [list(outcomes(offset, versions, layout, factor, each, seed)) for seed in seeds] for factor in (0.0, slower)
+        [list(outcomes(offset, versions, layout, factor, noise, each, seed)) for seed in seeds]
+        for factor in (0.0, slower)
     )
     return [
         layout,
@@ -128,6 +136,8 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=200)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--slower", type=float, default=0.15)
+    parser.add_argument("--noise", type=float, default=NOISE)
+    parser.add_argument("--offsets", type=float, nargs="+", default=OFFSETS)
     parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=LAYOUTS)
     parser.add_argument("--versions", type=int, nargs="+", default=LENGTHS)
     args = parser.parse_args()
@@ -136,8 +146,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for layout in args.layouts:
         for versions in args.versions:
-            for offset in OFFSETS:
-                cells = row(layout, versions, offset, args.slower, args.each, args.seeds)
+            for offset in args.offsets:
+                cells = row(layout, versions, offset, args.slower, args.noise, args.each, args.seeds)
                 print(f"| {' | '.join(cells)} |", flush=True)
 
 

@@ -21,7 +21,7 @@ from perfcore_check_pair.verdict import Apart, Question, decide
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from perfcore.model import Pairing
+    from perfcore.model import Pairing, Series
     from perfcore_check_pair import PairSettings
     from perfcore_check_pair.samples import Flags, Indexes, Metric, Runs
     from perfcore_check_pair.session_spread import SessionSpread
@@ -139,21 +139,36 @@ def _apart(comparison: _Comparison, name: str) -> Apart | None:
     sessions = session_spread.variance_of_sessions(baseline, target)
     if sessions < _ALIKE:
         return None
-    return Apart(_spread(comparison, name), sessions)
+    drift = _assumed_drift(comparison, name)
+    return Apart(_spread(comparison, name, drift), sessions, drift)
 
 
-def _spread(comparison: _Comparison, name: str) -> SessionSpread:
-    pairing, settings, unit = comparison.pairing, comparison.settings, _unit(comparison, name)
-    if settings.session_drift == 0:
+def _assumed_drift(comparison: _Comparison, name: str) -> float:
+    """How much two sessions are taken to differ, by how much the runs of all measurements do."""
+    sides = [side.metrics[name].amounts for side in (comparison.baseline, comparison.target) if name in side.metrics]
+    stored = (runs for series in _history(comparison, name) for runs in series.values if runs and min(runs) > 0)
+    measurements = [*(side[side > 0] for side in sides), *map(np.asarray, stored)]
+    return session_spread.assumed_drift(measurements, comparison.settings.session_drift)
+
+
+def _spread(comparison: _Comparison, name: str, drift: float) -> SessionSpread:
+    if drift == 0:
         return session_spread.estimate((), 0.0)
+    pairing = comparison.pairing
     environment = pairing.target.profiles[0].environment_id
     differences = [
         difference
-        for series in pairing.history()
-        if (series.metric, series.resource, series.unit) == (name, "", unit)
+        for series in _history(comparison, name)
         for difference in session_spread.differences(series, environment, pairing.target.version)
     ]
-    return session_spread.estimate(differences, settings.session_drift)
+    return session_spread.estimate(differences, drift)
+
+
+def _history(comparison: _Comparison, name: str) -> list[Series]:
+    """The metric over the versions before."""
+    wanted = name, "", _unit(comparison, name)
+    every = comparison.pairing.history()
+    return [series for series in every if (series.metric, series.resource, series.unit) == wanted]
 
 
 def _unit(comparison: _Comparison, name: str) -> str:

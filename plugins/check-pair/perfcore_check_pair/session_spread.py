@@ -7,7 +7,8 @@ the code, plus the offset of its session with a standard deviation `sigma`, plus
 The differences that tell sigma are those of one version between its sessions, and those of neighbouring versions that
 share no session. A code change makes a few of the latter large: one in fifty may be wider by 20 % (a contaminated
 normal distribution: J. W. Tukey, A survey of sampling from contaminated distributions, 1960). The posterior of sigma
-over a grid begins with a prior: two sessions differ by less than the setting `session_drift` in 95 % of cases.
+over a grid begins with a prior: two sessions differ by less than the setting `session_drift` in 95 % of cases, or than
+two runs of one session do, if these differ by more: what makes runs differ on a busy machine outlasts a session.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ _CHANGED, _CHANGE = 0.02, 0.2
 _INDEPENDENT = 2 / 3
 # The variance of a midmean of n normal values is 1.19 times that of their mean.
 _MIDMEAN = 1.19
+_MAD = 1.4826  # standard deviations of a normal distribution in a median absolute deviation
+_TWO_RUNS = 1.96 * math.sqrt(2)  # standard deviations by which two runs differ in 95 % of cases
+_MOST_APART = 1.0  # of logarithms: beyond, sigma would be above the grid in more than one of twenty cases
 _HALVINGS = 50  # of a bracket, after which a prior is exact to 15 digits
 _STEPS = 60  # of Newton's method at most; from 0 on, some fifteen are taken
 _EXACT = 1e-14  # share of a bound by which its last step moves it
@@ -104,6 +108,17 @@ class SessionSpread:
     def _deviations(sessions: float, noise: float) -> Array:
         deviations: Array = np.sqrt(2 * (sessions * _SIGMAS**2 + noise))
         return deviations
+
+
+def assumed_drift(measurements: Sequence[Array], session_drift: float) -> float:
+    """How much two sessions are taken to differ, as a share, where the runs of measurements have these amounts (above
+    0): by `session_drift`, or by as much as two runs of one measurement do, if that is more."""
+    if session_drift == 0:
+        return 0.0
+    logarithms = [np.log(runs) for runs in measurements if len(runs) > 1]
+    deviations = [_MAD * float(np.median(np.abs(logs - np.median(logs)))) for logs in logarithms]
+    apart = _TWO_RUNS * math.hypot(*deviations) / math.sqrt(max(1, len(deviations)))
+    return max(session_drift, round(math.expm1(min(apart, _MOST_APART)), 2))
 
 
 def estimate(differences: Sequence[Difference], session_drift: float) -> SessionSpread:

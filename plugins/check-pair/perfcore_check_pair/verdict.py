@@ -52,11 +52,12 @@ Levels: TypeAlias = "tuple[float | None, float | None]"
 
 @attrs.frozen(eq=False)
 class Apart:
-    """The sides were measured in different sessions: how much sessions differ here, and how often the variance of a
-    session is in the difference of the sides."""
+    """The sides were measured in different sessions: how much sessions differ here, how often the variance of a
+    session is in the difference of the sides, and by how much two sessions are taken to differ."""
 
     spread: SessionSpread
     sessions: float
+    drift: float
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -223,7 +224,7 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
     needed = _needed(question, settings, measured)
     kind, reason = _rule(question, settings, estimate, needed)
     parts = [
-        wording.sessions(question.apart.spread, settings.session_drift) if question.apart is not None else "",
+        wording.sessions(question.apart.spread, question.apart.drift) if question.apart is not None else "",
         wording.test(estimate.p_value, _test_name(question)),
         wording.interval(estimate, settings.confidence),
         reason,

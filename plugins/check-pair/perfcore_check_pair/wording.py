@@ -33,9 +33,9 @@ def sizes(baseline: int, target: int, paired: bool, apart: bool) -> str:
     return runs if paired else f"{runs}, not interleaved: false alarms are likelier"
 
 
-def sessions(spread: SessionSpread, session_drift: float) -> str:
+def sessions(spread: SessionSpread, drift: float) -> str:
     """Where the variance of sessions comes from: `12 sessions differ by 3.1 %`."""
-    assumed = f"two sessions are taken to differ by up to {share(session_drift)}"
+    assumed = f"two sessions are taken to differ by up to {share(drift)}"
     if not spread.differences:
         return f"no other sessions tell how much sessions differ: {assumed}"
     text = f"{plural(spread.sessions, 'session')} differ by {share(math.expm1(spread.sigma))} (standard deviation)"

@@ -101,6 +101,18 @@ def test_without_a_history_a_change_has_to_exceed_what_sessions_may_differ_by() 
     assert assumed_alike.kind == "degradation"
 
 
+def test_runs_that_differ_widely_say_that_sessions_do() -> None:
+    """Of a busy machine, whose state outlasts a session; without a history there is nothing else to tell it."""
+    draw = np.random.default_rng(5)
+    changes = [_compare(_pairing(_series(draw.normal(0, 0.12, 2), draw, noise=0.16))) for _ in range(200)]
+    # 15 % were called different when the prior knew nothing of the runs.
+    assert sum(change.kind in ("degradation", "optimization") for change in changes) <= 16
+    assert not any("two sessions are taken to differ by up to 20 %" in change.evidence for change in changes[:20])
+    assert _compare(_pairing(_series([0.0, np.log(1.3)], draw, noise=0.02))).kind == "degradation"
+    assert _compare(_pairing(_series([0.0, np.log(1.3)], draw, noise=0.16))).kind == "cannot tell"
+    assert _compare(_pairing(_series([0.0, np.log(2.5)], draw, noise=0.16))).kind == "degradation"
+
+
 def test_a_few_code_changes_in_the_history_do_not_count_as_sessions_that_differ() -> None:
     draw = np.random.default_rng(4)
     offsets = draw.normal(0, 0.01, 24)
