@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import attrs
+from perfcore_view_kit.form import shown
 from perfcore_view_kit.source_pages import SourceLink
 
 from perfcore_view_annotate import file_page, index_view
@@ -113,7 +114,7 @@ class AnnotatedPages:
         function, total = self.costs.functions[id], self.costs.total
         return SourceLink(
             name=name_of(function),
-            file=function.file,
+            file=shown(function.file),
             line=max(0, function.first_line),
             own=share(function.exclusive, total),
             total=share(function.inclusive, total),
