@@ -123,10 +123,16 @@ def test_several_at_once_share_a_reason(slower: Here) -> None:
     assert len(slower.perf("check", "ack").lines) == 2
 
 
-def test_what_nobody_kept_can_be_accepted_by_its_whole_id(slowed: Here) -> None:
+def test_what_nobody_kept_has_to_be_checked_before_it_is_accepted(slowed: Here) -> None:
+    """The metrics that changed with it would else stay open."""
     id = id_of(slowed)
     slowed.perf("check", "ack", id[:12], "--why", "x", code=3)
-    assert "no stored result has the change" in slowed.perf("check", "ack", id, "--why", "x").err
+    done = slowed.perf("check", "ack", id, "--why", "x", code=3)
+    assert "no stored result and no history has the change" in done.err
+    assert "`perf check` stores what it finds" in done.err
+    slowed.perf("check", code=1)
+    rows = slowed.perf("check", "ack", id, "--why", "x", "--json").json["changed"]
+    assert {row["change"] for row in rows} == {id_of(slowed), id_of(slowed, "wall")}
     slowed.perf("check")
 
 

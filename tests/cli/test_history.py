@@ -96,6 +96,20 @@ def test_json_and_csv_have_every_run_and_change(history: Here) -> None:
     assert rows[STEP]["runs"] == "6"
 
 
+def test_json_has_the_decisions_about_changes(history: Here, follow_schema: Callable[[str, Any], None]) -> None:
+    def change(*words: str) -> Any:
+        document = history.perf("history", "--json", *words).json
+        follow_schema("history", document)
+        return document["series"][0]["changes"][0]
+
+    assert (change()["decided"], change()["accepted"]) == ("", False)
+    for state, accepted in (("confirmed", False), ("false alarm", True)):
+        history.perf("check", "triage", change()["id"], "--as", state, "--why", "a <b>reason</b>", "--author", "Ann")
+        for words in ((), ("--last", "12")):
+            assert change(*words)["decided"] == f"{state} by Ann: a <b>reason</b>"
+            assert change(*words)["accepted"] is accepted
+
+
 def test_json_follows_its_schema_and_is_what_the_library_gives(
     history: Here, follow_schema: Callable[[str, Any], None]
 ) -> None:

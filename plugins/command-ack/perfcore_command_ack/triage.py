@@ -19,7 +19,7 @@ from perfcore_command_check.companions import came_with
 from perfcore_command_kit import decisions
 from perfcore_command_kit.standings import Standings
 
-from perfcore.analysis import verdict_text
+from perfcore.analysis import history, verdict_text
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.errors import AmbiguousError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.model import Change
@@ -115,22 +115,24 @@ def decide(
     author: str = "",
     fixed_in: str = "",
     until: Sequence[str] = (),
+    found: Iterable[Change] = (),
     listener: Listener | None = None,
 ) -> TriageResult:
     """Decide about the changes whose ids begin so, and with each about the other metrics that changed with it.
 
     `state` is one of STATES. `fixed_in` is a revision, `until` has ends: a date (2026-12-31), a size (`+8 %`) or a
-    revision that need not exist yet, each at most once. `author` is the user of the VCS if empty. An id that no stored
-    result has is taken as it is if it is a whole one. UsageError for a decision that lacks what its state needs."""
+    revision that need not exist yet, each at most once. `author` is the user of the VCS if empty. The change is one
+    of a stored result, one that the caller has `found`, or, by its whole id, one of the history.
+    UsageError for a decision that lacks what its state needs, NotFoundError for a change that is nowhere."""
     if state == WITHDRAWN:
-        return withdraw(repository, changes, why=why, author=author)
+        return withdraw(repository, changes, why=why, author=author, found=found, listener=listener)
     listener = listener or SilentListener()
     _require(state, why, fixed_in, until)
     fixed = repository.version(fixed_in) if fixed_in else ""
     end = _parse_ends(repository, until, listener)
-    stored = changes_by_id(repository)
+    known = _known(repository, changes, found, listener)
     # An ordered set: an id named twice is decided once, in the order of the command line.
-    named = dict.fromkeys(_complete(prefix, stored, listener) for prefix in changes)
+    named = dict.fromkeys(_complete(prefix, known) for prefix in changes)
     newest = decisions.newest(repository.store)
     template = Decision(
         change="",
@@ -142,16 +144,25 @@ def decide(
         fixed_in=fixed,
         **attrs.asdict(end),
     )
-    ids = dict.fromkeys([*named, *companions(named, stored)])
-    return _write(repository, [_on(id, stored.get(id), template, newest.get(id)) for id in ids])
+    ids = dict.fromkeys([*named, *companions(named, known)])
+    return _write(repository, [_on(known[id], template, newest.get(id)) for id in ids])
 
 
-def withdraw(repository: Repository, changes: Sequence[str], *, why: str = "", author: str = "") -> TriageResult:
+def withdraw(
+    repository: Repository,
+    changes: Sequence[str],
+    *,
+    why: str = "",
+    author: str = "",
+    found: Iterable[Change] = (),
+    listener: Listener | None = None,
+) -> TriageResult:
     """Withdraw the decisions about these changes, and those that were made about other metrics together with them.
     NotFoundError for a change without one."""
     current = {id: made for id, made in decisions.newest(repository.store).items() if not made.withdrawn}
-    stored = changes_by_id(repository)
+    stored = changes_by_id(repository) | {change.id: change for change in found}
     ids = list(dict.fromkeys(_decided_id(prefix, current, stored) for prefix in changes))
+    stored = _known(repository, ids, stored.values(), listener or SilentListener())
     # Companions about which the user decided by another command, for their own reason, stay decided.
     together = [id for id in companions(ids, stored) if id in current]
     same_time = {current[id].time for id in ids}
@@ -275,14 +286,12 @@ def _parse_end(repository: Repository, word: str, listener: Listener) -> _End:
     return _End(until_version=version)
 
 
-def _on(id: str, change: Change | None, template: Decision, before: Decision | None) -> Decision:
+def _on(change: Change, template: Decision, before: Decision | None) -> Decision:
     """The decision about one change. The latest note counts (docs/formats.md): one from a machine whose clock runs
     ahead must not outlive this one."""
     moment = max(template.time, before.time + 1) if before is not None else template.time
-    decision = attrs.evolve(template, change=id, time=moment)
-    if change is None:
-        return decision
-    decision = attrs.evolve(decision, what=in_words(change), place=decisions.place(change))
+    what, place = in_words(change), decisions.place(change)
+    decision = attrs.evolve(template, change=change.id, time=moment, what=what, place=place)
     if change.contract:
         return decision
     return attrs.evolve(decision, ratio=change.ratio, low=change.low, high=change.high)
@@ -314,21 +323,45 @@ def changes_by_id(repository: Repository) -> dict[str, Change]:
     return {change.id: change for result in results for change in result.changes}
 
 
+def _known(
+    repository: Repository, ids: Iterable[str], found: Iterable[Change], listener: Listener
+) -> dict[str, Change]:
+    """The changes of stored results, those that were found, and those of the history where a whole id is of neither: a
+    decision is about all metrics that changed together, so the change has to be known."""
+    known = changes_by_id(repository) | {change.id: change for change in found}
+    if all(id in known for id in ids if _WHOLE.fullmatch(id)):
+        return known
+    try:
+        return {change.id: change for change in _of_history(repository, listener)} | known
+    except NotFoundError:  # nothing is measured
+        return known
+
+
+def _of_history(repository: Repository, listener: Listener) -> list[Change]:
+    """The changes of all metrics along the branch, as `perf history` shows them."""
+    from perfcore_command_show import metric_history
+
+    candidates = history.select_series(repository, metric_history.branch(repository, None))
+    scanned = metric_history.scan(repository, candidates, candidates, listener)
+    return [change for series in scanned for change in series.changes]
+
+
 def companions(ids: Iterable[str], stored: Mapping[str, Change]) -> list[str]:
     """The ids of the other metrics that changed with one of these, which would else come up one after the other."""
     leaders = [stored[id] for id in ids if id in stored and stored[id].primary]
     return [id for id, change in stored.items() if any(came_with(change, leader) for leader in leaders)]
 
 
-def _complete(prefix: str, changes: Mapping[str, Change], listener: Listener) -> str:
+def _complete(prefix: str, changes: Mapping[str, Change]) -> str:
     """The whole id of a change."""
     try:
         return find(prefix, changes)
-    except NotFoundError:
+    except NotFoundError as error:
         if not _WHOLE.fullmatch(prefix):
             raise
-        listener.note(f"no stored result has the change {prefix}")
-        return prefix
+        # The metrics that changed with it are not known: a decision about one of them would leave the others open.
+        hint = "`perf check` stores what it finds, but not with --no-store"
+        raise NotFoundError(f"no stored result and no history has the change {prefix}", hint=hint) from error
 
 
 def _write(repository: Repository, made: Sequence[Decision]) -> TriageResult:

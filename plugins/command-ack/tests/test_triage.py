@@ -14,6 +14,7 @@ from perfcore_command_ack import triage
 from perfcore_command_ack.contract import TriageContract
 from perfcore_command_kit import decisions
 from perfcore_testing import hostile, profiles
+from perfcore_testing.measured import slow_and_steady
 from perfcore_testing.project import Project, new_repository
 
 from perfcore.errors import UsageError
@@ -190,6 +191,38 @@ def test_wrong_usage_is_one_error(slower: Project, words: tuple[str, ...], code:
     done = slower.perf("check", "triage", *words, code=code)
     assert says in done.err
     assert hostile.unsafe(done.err) == set()
+
+
+@pytest.fixture
+def unchecked(project: Project) -> Project:
+    """A history with a change that nobody has checked, so that no result is stored."""
+    slow_and_steady(project)
+    return project
+
+
+def in_history(project: Project) -> dict[str, str]:
+    """The ids of the changes of a history by metric."""
+    metrics = ("cpu", "wall")
+    series = [each for metric in metrics for each in project.perf("history", metric, "--json").json["series"]]
+    return {each["metric"]: each["changes"][0]["id"] for each in series if each["changes"]}
+
+
+def test_a_change_that_no_check_stored_is_decided_about_as_a_whole(unchecked: Project) -> None:
+    ids = in_history(unchecked)
+    assert set(ids) == {"cpu", "wall"}
+    words = ("--as", "accepted", "--why", "x", "--json")
+    decided = unchecked.perf("check", "triage", ids["cpu"], *words).json["changed"]
+    assert {each["change"] for each in decided} == set(ids.values())
+    assert all(each["what"] and each["place"] for each in decided)
+    withdrawn = unchecked.perf("check", "triage", ids["cpu"], "--as", "new", "--json").json["changed"]
+    assert {each["change"] for each in withdrawn} == set(ids.values())
+
+
+def test_a_change_that_is_nowhere_is_an_error_that_says_what_to_do(unchecked: Project) -> None:
+    done = unchecked.perf("check", "triage", "0" * 20, "--as", "confirmed", code=3)
+    assert "no stored result and no history has the change 00000000000000000000" in done.err
+    assert "--no-store" in done.err
+    assert decisions.every(open_repository(unchecked.path).repository.store) == []
 
 
 def test_hostile_reasons_stay_text(slower: Project) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from perfcore_command_publish import engine
+from perfcore_testing.measured import sampled_history
 from perfcore_testing.pages import violations
-from perfcore_testing.project import Project
+from perfcore_testing.project import Project, new_repository
 
 from perfcore.library import open_repository
 
@@ -59,6 +60,47 @@ def test_the_story_is_clicked_through_from_the_disk(window: Any, site: Path) -> 
     assert heading(window) == "Is it slower?"
     assert window.problems == []
     assert all(address.startswith("file:///") for address in window.requests)
+
+
+@pytest.fixture(scope="module")
+def sampled_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with annotated sources."""
+    project = new_repository(tmp_path_factory.mktemp("sampled"))
+    sampled_history(project)
+    folder = tmp_path_factory.mktemp("published") / "a site with spaces #2"
+    engine.publish(open_repository(project.path).repository, folder)
+    return folder
+
+
+def test_a_function_is_followed_to_its_annotated_line_from_the_disk(window: Any, sampled_site: Path) -> None:
+    window.open((sampled_site / "changes.html").as_uri(), DRAWN)
+    follow(window, 'main tr.group a[href*="version/"]')
+    follow(window, '#sources ~ div tbody a[href*="write.py-"]', "table.source")
+    assert window.run("document.querySelector('h1').textContent") == "write.py"
+    assert "write_2" in window.run("document.querySelector(':target').textContent")
+    assert window.run("document.querySelector(':target').nextElementSibling.id") == "L5"
+    follow(window, "p.up a:last-child", "#flame")
+    follow(window, "p.up a")
+    assert "Change 7" in heading(window)
+    follow(window, 'main a[href*="compare/"]', "table")
+    follow(window, 'main a[href*="diff/"]', "#functions")
+    follow(window, '#functions ~ div tbody a[href*="app.py-"]', "table.source")
+    assert window.run("document.querySelector(':target').nextElementSibling.id") == "L6"
+    assert window.problems == []
+    assert all(address.startswith("file:///") for address in window.requests)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "dark"), (400, "light"), (400, "dark")])
+def test_annotated_sources_have_no_finding_of_axe(
+    window: Any, sampled_site: Path, axe: str, width: int, scheme: str
+) -> None:
+    window.resize(width, 800)
+    window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+    for page in sorted((sampled_site / "sources").rglob("*.html")):
+        window.open(page.as_uri(), "main")
+        assert window.run("document.documentElement.scrollWidth") <= width, f"{page.name} scrolls sideways"
+        assert violations(window, axe) == [], page.name
+    assert window.problems == []
 
 
 def test_it_works_by_keys_alone(window: Any, site: Path) -> None:

@@ -27,7 +27,8 @@ async def decide(form: Mapping[str, str], sites: SiteCache) -> None:
     def write(site: Site) -> None:
         from perfcore_command_ack import triage
 
-        triage.decide(site.repository, [change], state, why=why, fixed_in=fixed_in, until=until)
+        found = [found for _, found in site.branch.changes]  # which no check may have stored
+        triage.decide(site.repository, [change], state, why=why, fixed_in=fixed_in, until=until, found=found)
 
     await asyncio.wrap_future(sites.call(write))
     sites.look()

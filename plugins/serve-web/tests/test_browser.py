@@ -7,35 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
-from perfcore_testing.measured import slow_and_steady
+from perfcore_testing.measured import sampled_history
 from perfcore_testing.pages import violations
-from perfcore_testing.profiles import CREATED, sampled
 from perfcore_testing.project import Project, new_repository
 
-from perfcore.library import open_repository
-
 from .conftest import Served, running
-
-STEP = 7
 
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A history in which `./slow` becomes slower, with call stacks of both versions around."""
     project = new_repository(tmp_path_factory.mktemp("story"))
-    versions = slow_and_steady(project)
-    _sample(project, versions)
+    sampled_history(project)
     with running(project, "--allow-triage") as server:
         yield server
-
-
-def _sample(project: Project, versions: list[str]) -> None:
-    history = open_repository(project.path)
-    for number in (STEP - 1, STEP):
-        profile = attrs.evolve(sampled(1 + (number >= STEP)), created=CREATED + 100 + number, config_id="5a" * 20)
-        history.register(history.save(profile), versions[number])
 
 
 def _follow(window: Any, selector: str, kind: str) -> None:
@@ -67,6 +53,57 @@ def test_the_story_of_a_regression_is_clicked_through(story: Served, window: Any
     assert violations(window, axe) == []
     flame = window.run("document.querySelector('a[href*=\"flame/\"]').href")
     window.open(flame, "canvas")
+    assert window.problems == []
+
+
+def test_a_function_leads_to_its_annotated_line(story: Served, window: Any, axe: str) -> None:
+    window.open(story.url, "main")
+    _follow(window, "header nav a[href$=changes]", "changes")
+    _follow(window, "tr.group a", "version")
+    assert violations(window, axe) == []
+    _tab_to(window, "#sources ~ div tbody a[href*='write.py-']")
+    window.press("Enter")
+    window.settle("location.pathname.startsWith('/sources/') && document.readyState === 'complete'")
+    assert text_of(window, "h1") == "write.py"
+    assert "write_2" in text_of(window, ":target")
+    assert window.run("document.querySelector(':target').nextElementSibling.id") == "L5"
+    assert 0 <= window.run("document.querySelector(':target').getBoundingClientRect().top") < 800
+    assert violations(window, axe) == []
+    window.press("n")
+    assert text_of(window, "#said").startswith("Hot line 1 of 1: line 7")
+    for selector, heading in (("p.up a:last-child", "python app.py"), ("p.up a", "Change 7")):
+        window.run(f"document.querySelector({selector!r}).focus()")
+        window.press("Enter")
+        window.settle(f"document.querySelector('h1')?.textContent.includes({heading!r})")
+    assert window.problems == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 1200), ("light", 400), ("dark", 400)])
+def test_annotated_sources_fit_and_can_be_read(story: Served, window: Any, axe: str, scheme: str, width: int) -> None:
+    window.open(story.url, "main")
+    _follow(window, "header nav a[href$=changes]", "changes")
+    _follow(window, "tr.group a", "version")
+    window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+    window.resize(width, 800)
+    assert violations(window, axe) == []
+    for selector in ("#sources ~ p a", "table a[href^='write.py-']"):
+        window.open(window.run(f"document.querySelector({selector!r}).href"), "main")
+        assert window.run("document.documentElement.dataset.theme") == scheme
+        assert violations(window, axe) == []
+        assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+    assert window.problems == []
+
+
+def test_a_function_of_a_difference_leads_to_its_annotated_line(story: Served, window: Any) -> None:
+    window.open(story.url, "main")
+    _follow(window, "header nav a[href$=changes]", "changes")
+    _follow(window, "tr:not(.group) a[href*='change/']", "change")
+    _follow(window, "ul.links a[href*='diff/']", "diff")
+    links = window.run("[...document.querySelectorAll('#functions ~ div tbody th a')].map((link) => link.href)")
+    assert len(links) == window.run("document.querySelectorAll('#functions ~ div tbody th').length") >= 4
+    for link in links:
+        window.open(link, "main")
+        assert window.run("!!document.querySelector(':target')") is True
     assert window.problems == []
 
 

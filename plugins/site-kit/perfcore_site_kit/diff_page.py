@@ -12,9 +12,11 @@ from perfcore_view_kit.table import Cell, table
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.text import percent, quantity
 from perfcore_site_kit import code, paths, sentences
+from perfcore_site_kit.annotated import sources_path
 from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.code import CodeDifference
 from perfcore_site_kit.paths import PagePath
+from perfcore_site_kit.sources_page import line_address
 from perfcore_site_kit.version_page import versions_of
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def diff_page(view: View) -> Mapping[str, Any]:
     return {
         "heading": f"{compared.label}: {compared.baseline.id[:10]} → {compared.target.id[:10]}",
         "answer": sentences.code(compared),
-        "table": Markup(_functions(rows.rows[:_FUNCTIONS], rows.unit)) if rows.rows else None,
+        "table": Markup(_functions(rows.rows[:_FUNCTIONS], rows.unit, _lines(view, compared))) if rows.rows else None,
         "rest": max(0, len(rows.rows) - _FUNCTIONS),
         "picture": picture,
         "flame": view.link(PagePath(paths.FLAME, view.path.parts)),
@@ -59,16 +61,32 @@ def difference(view: View) -> CodeDifference:
         raise NotFoundError(f"the two profiles cannot be compared: {error.message}") from error
 
 
-def _functions(rows: tuple[DiffRow, ...], unit: str) -> str:
+def _lines(view: View, compared: CodeDifference) -> Mapping[tuple[str, str], str]:
+    """The addresses of functions, by name and file, in the annotated sources of the later version, or of the earlier
+    one for those that only it has."""
+    sources, config = view.site.sources, compared.config_id
+    lines: dict[tuple[str, str], str] = {}
+    for version in (compared.baseline, compared.target):
+        if not view.link(sources_path(version, config)):
+            continue
+        try:
+            addresses = sources.addresses(version, sources.entry(version, paths.part(config)))
+        except NotFoundError:
+            continue
+        lines |= {key: line_address(view, version, config, address) for key, address in addresses.items()}
+    return lines
+
+
+def _functions(rows: tuple[DiffRow, ...], unit: str, lines: Mapping[tuple[str, str], str]) -> str:
     head = ("Function", "Own change", "Change with callees", "Before", "After", "File")
-    cells = [_cells(row, unit) for row in rows]
+    cells = [_cells(row, unit, lines.get((row.name, row.file), "")) for row in rows]
     return table("Functions by the change of their own time", head, cells, left=(5,), sortable=True)
 
 
-def _cells(row: DiffRow, unit: str) -> list[str | Cell]:
+def _cells(row: DiffRow, unit: str, link: str) -> list[str | Cell]:
     ratio = f" ({percent(row.target / row.baseline)})" if row.baseline > 0 and row.target > 0 else ""
     return [
-        shown(row.name, 100),
+        Cell(shown(row.name, 100), link=link),
         Cell(_signed(row.own or 0.0, unit), row.own),
         Cell(f"{_signed(row.change, unit)}{ratio}", row.change),
         Cell(quantity(row.baseline, shown(unit, 16)), row.baseline),

@@ -39,7 +39,13 @@ class Fingerprints:
         self._site = site
         self._branch = branch = site.branch
         self._measured = _measured(site)
-        pages = {path for path in site.pages() if path.kind != paths.VERSION}
+        all_pages = list(site.pages())
+        pages = {path for path in all_pages if path.kind not in (paths.VERSION, paths.SOURCES)}
+        # The links from other pages to annotated sources, by the part of the version.
+        self._annotated: dict[str, set[str]] = {}
+        for path in all_pages:
+            if path.kind == paths.SOURCES:
+                self._annotated.setdefault(path.parts[0], set()).add(path.parts[1])
         config = site.repository.config
         self._common = digest(
             __version__,
@@ -67,6 +73,7 @@ class Fingerprints:
             paths.DIFF: self._of_comparison,
             paths.FLAME: self._of_comparison,
             paths.MEASURE: self._of_trust,
+            paths.SOURCES: self._of_sources,
         }
         build = kinds.get(path.kind)
         return digest(path, *(build(path) if build is not None else (self._all,)))
@@ -115,13 +122,24 @@ class Fingerprints:
         beside = [branch.versions[near] for near in (at - 1, at + 1) if 0 <= near <= branch.newest]
         own = [(change, branch.accepted.get(change.id)) for _, change in branch.changes if branch.at(change) == at]
         links = [self._site.has(version_path(version)) for version in beside]
-        return self._common, self._until(at), own, links, self._releases(0, at)
+        return self._common, self._until(at), own, links, self._releases(0, at), self._links_to_sources(path.parts[0])
 
     def _of_comparison(self, path: PagePath) -> Sequence[object]:
         branch = self._branch
         ends = [branch.by_part[part] for part in path.parts[0].split(paths.BETWEEN)]
         links = [self._site.has(version_path(version)) for version in ends]
-        return self._common, self._until(max(branch.position[version.id] for version in ends)), links
+        last = max(branch.position[version.id] for version in ends)
+        return self._common, self._until(last), links, self._links_to_sources(*path.parts[0].split(paths.BETWEEN))
+
+    def _of_sources(self, path: PagePath) -> Sequence[object]:
+        """A profile and the sources of a version never change, so that these pages are made once."""
+        version = self._branch.by_part[path.parts[0]]
+        entry = self._site.sources.entry(version, path.parts[1])
+        tags = self._branch.releases.get(version.id, ())
+        return __version__, self._site.sources.revision, version.id, entry.profile, entry.label, tags
+
+    def _links_to_sources(self, *parts: str) -> Sequence[object]:
+        return self._site.sources.revision, [sorted(self._annotated.get(part, ())) for part in parts]
 
     def _of_trust(self, _: PagePath) -> Sequence[object]:
         try:

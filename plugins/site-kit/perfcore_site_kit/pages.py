@@ -46,6 +46,7 @@ PAGES: Mapping[str, PageKind] = {
     paths.COMPARE: PageKind(builder="version_page:compare_page", template="compare.html"),
     paths.DIFF: PageKind(builder="diff_page:diff_page", template="diff.html"),
     paths.FLAME: PageKind(builder="diff_page:flame_page"),
+    paths.SOURCES: PageKind(builder="sources_page:sources_page"),
     paths.MEASURE: PageKind(builder="measure_page:measure_page", template="measure.html"),
     paths.CONTRACTS: PageKind(builder="server_pages:contracts_page", template="contracts.html", server_only=True),
     paths.PLUGINS: PageKind(builder="server_pages:plugins_page", template="plugins.html", server_only=True),

@@ -32,8 +32,8 @@ class PagePath(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The name of the file below the root of a static site."""
-        return f"{self.address or 'index'}.html"
+        """The name of the file below the root of a static site. Annotated sources have names of files already."""
+        return self.address if self.kind == SOURCES else f"{self.address or 'index'}.html"
 
     @property
     def depth(self) -> int:
@@ -43,6 +43,7 @@ class PagePath(NamedTuple):
 
 OVERVIEW, CHANGES, CHANGE, SERIES, RANGE = "overview", "changes", "change", "series", "range"
 VERSION, COMPARE, DIFF, FLAME, MEASURE = "version", "compare", "diff", "flame", "measure"
+SOURCES = "sources"
 CONTRACTS, PLUGINS, SEARCH, LIVE = "contracts", "plugins", "search", "live"
 BETWEEN = ".."
 """Between the two versions of a comparison; no part has it, for versions have no two points."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -23,6 +23,7 @@ from perfcore_site_kit.rows import BranchRows, levels_key, points_key
 if TYPE_CHECKING:
     from perfcore.model.listener import Listener
     from perfcore.repository.repository import Repository
+    from perfcore_site_kit.annotated import AnnotatedSources
     from perfcore_site_kit.levels import Level
     from perfcore_site_kit.renderer import Renderer
     from perfcore_site_kit.rows import StoredPoints
@@ -32,6 +33,9 @@ __all__ = ["FILES", "SERVER", "Mode", "Page", "Site", "SiteOptions"]
 
 MOST_VERSIONS = 1000
 """Pages of versions of a static site: those with changes and releases, the newest."""
+MOST_ANNOTATED = 30
+"""Versions of a static site that have annotated sources, a page for each file: the newest of these."""
+_LOOKED = 100  # of those pages of versions, whether they have profiles with call stacks
 
 
 class Site:
@@ -94,7 +98,8 @@ class Site:
         return path.kind not in (paths.LIVE, paths.PLUGINS, paths.SEARCH, paths.CONTRACTS, paths.VERSION)
 
     def pages(self) -> Iterator[PagePath]:
-        """Every page of a static site. A server has more of the kinds `version`, `compare`, `diff` and `flame`."""
+        """Every page of a static site. A server has more of the kinds `version`, `compare`, `diff`, `flame` and
+        `sources`."""
         from perfcore_site_kit import data
 
         branch = self.branch
@@ -117,11 +122,24 @@ class Site:
         versions |= {at: None for version in branch.releases if (at := branch.position.get(version)) is not None}
         versions |= {branch.newest: None} if branch.versions else {}
         yield from (version_path(branch.versions[at]) for at in sorted(versions)[-MOST_VERSIONS:])
+        yield from self._source_pages(sorted(versions)[-_LOOKED:])
         for begin, end in ends:
             if begin > 0:
                 pair = paths.pair(branch.versions[begin - 1].id, branch.versions[end].id)
                 yield PagePath(paths.COMPARE, (pair,))
                 yield from self._code_pages(begin - 1, end, pair)
+
+    def _source_pages(self, positions: Sequence[int]) -> Iterator[PagePath]:
+        """The annotated sources of the newest of these versions that have any."""
+        from perfcore_site_kit.annotated import paths_of
+
+        annotated = 0
+        for at in reversed(positions):
+            pages = paths_of(self.sources, self.branch.versions[at])
+            yield from pages
+            annotated += bool(pages)
+            if annotated == MOST_ANNOTATED:
+                break
 
     def _code_pages(self, before: int, after: int, pair: str) -> Iterator[PagePath]:
         """What differs in the code, where both versions have profiles with call stacks."""
@@ -187,6 +205,13 @@ class Site:
     def _rows(self) -> BranchRows:
         branch = self._current.branch
         return BranchRows(self.repository.store.read_model, branch.name or branch.head)
+
+    @functools.cached_property
+    def sources(self) -> AnnotatedSources:
+        """The annotated sources of versions, where a view makes such pages."""
+        from perfcore_site_kit.annotated import AnnotatedSources
+
+        return AnnotatedSources(self.repository)
 
     @functools.cached_property
     def _renderer(self) -> Renderer:

@@ -11,7 +11,7 @@ from perfcore_view_compare.ranking import Row, rows
 
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import MinorVersion
-from perfcore_site_kit import comparisons, data, paths, sentences
+from perfcore_site_kit import comparisons, data, paths, sentences, sources_page
 from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.change_list import change_row
 from perfcore_site_kit.comparisons import Comparison
@@ -48,6 +48,7 @@ def version_page(view: View) -> Mapping[str, Any]:
         "tags": branch.releases.get(version.id, ()),
         "own": own_rows,
         "against": against,
+        "sources": sources_page.sections(view, version),
         "before": view.link(version_path(before)) if before is not None else "",
         "after": view.link(version_path(branch.versions[position + 1])) if position < branch.newest else "",
     }

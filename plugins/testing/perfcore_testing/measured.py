@@ -10,7 +10,7 @@ import attrs
 from perfcore.library import open_repository
 from perfcore.model import Header, Profile
 from perfcore_testing import hostile
-from perfcore_testing.profiles import CREATED, timed
+from perfcore_testing.profiles import CREATED, sampled, timed
 
 if TYPE_CHECKING:
     from perfcore_testing.project import Project
@@ -47,3 +47,23 @@ def measure(project: Project, commands: Mapping[str, Callable[[int], int]], vers
 def slow_and_steady(project: Project) -> list[str]:
     """`./slow` takes twice as long from version `STEP` on, `./steady` does not."""
     return measure(project, {"./slow": lambda at: 5_000_000 * (1 + (at >= STEP)), "./steady": lambda at: 4_000_000})
+
+
+SOURCES = {
+    "app.py": "import parse\n\n\n\n\ndef main():\n" + "".join(f"    step({number})\n" for number in range(12)),
+    "parse.py": "\n" * 19 + "def parse(self):\n" + "".join(f"    parse({number})\n" for number in range(20)),
+    "write.py": "\n\n\n\ndef write(text):\n    pass\n    print('<b>' + text)\n",
+}
+"""The sources of `perfcore_testing.profiles.sampled`, but for one file."""
+
+
+def sampled_history(project: Project) -> list[str]:
+    """`slow_and_steady` with sources, and with call stacks of the versions before and after the change."""
+    for name, text in SOURCES.items():
+        project.write(name, text)
+    versions = slow_and_steady(project)
+    history = open_repository(project.path)
+    for number in (STEP - 1, STEP):
+        profile = attrs.evolve(sampled(1 + (number >= STEP)), created=CREATED + 100 + number, config_id="5a" * 20)
+        history.register(history.save(profile), versions[number])
+    return versions

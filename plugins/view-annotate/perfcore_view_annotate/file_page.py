@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from perfcore.text import plural, printable
 from perfcore_view_annotate.file_view import FileView, FunctionView, LineCost, Link
-from perfcore_view_annotate.shell import INDEX, file_page, header
+from perfcore_view_annotate.shell import INDEX, file_page, header, up
 
 _LINE = 400  # characters of a line of source
 _escape = html.escape
@@ -16,7 +16,7 @@ _TABS = str.maketrans({"\t": "    "})
 
 def render(view: FileView) -> str:
     """The whole page."""
-    above = f'<p class="up"><a href="{INDEX}">All files</a></p>'
+    above = up(view.home, ("All files", INDEX))
     controls = (
         '<button type="button" id="previous" title="Key p">Previous hot line</button>'
         '<button type="button" id="next" title="Key n">Next hot line</button>'

@@ -19,10 +19,8 @@ from perfcore_view_annotate.sources import Source
 
 Link: TypeAlias = tuple[str, str, str]
 """A text, an address, and the share of the whole."""
-_CALLS = 8  # of a line or function that are listed
 _NAME = 90  # characters of a function
-_WHOLE = 4_000  # lines: of longer sources only the neighbourhood of samples is shown
-_AROUND = 25  # lines
+_FEWER = "Only lines near those that took something are shown, so that the page stays small."
 
 _ORIGINS = {
     "version": "source of {version}",
@@ -32,6 +30,19 @@ _ORIGINS = {
     "generated": "code that was made while the program ran",
     "missing": "the source is missing",
 }
+
+
+@attrs.frozen
+class Detail:
+    """How much a page shows: sources of at most `whole` lines as a whole, of longer ones the `around` lines before and
+    after those with samples, and so many `calls` of a line or function."""
+
+    whole: int = 4_000
+    around: int = 25
+    calls: int = 8
+
+
+DETAIL = Detail()
 
 
 @attrs.frozen
@@ -62,7 +73,8 @@ class FunctionView:
 @attrs.frozen
 class FileView:
     """The page of a file. `numbers` are the lines that it shows; `ids` are the names of those lines in the profile, by
-    their numbers. `lost` are costs of lines that the text does not have."""
+    their numbers. `lost` are costs of lines that the text does not have. `home` is (text, address) of a page
+    above the index."""
 
     title: str
     summary: str
@@ -74,6 +86,7 @@ class FileView:
     remarks: Mapping[int, Link]
     source: Source
     numbers: tuple[tuple[int, int], ...]
+    home: tuple[str, str] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -90,6 +103,7 @@ class FileView:
             sorted(self.remarks.items()),
             self.source.digest,
             self.numbers,
+            self.home,
         )
 
 
@@ -108,7 +122,13 @@ def name_of(function: FunctionCounts) -> str:
 
 
 def file_view(
-    file: FileCosts, costs: Costs, source: Source, version: str, ranges: Sequence[LineRange] = ()
+    file: FileCosts,
+    costs: Costs,
+    source: Source,
+    version: str,
+    ranges: Sequence[LineRange] = (),
+    detail: Detail = DETAIL,
+    home: tuple[str, str] | None = None,
 ) -> FileView:
     """The page of a file with this text. `ranges` are lines of generated code that are of other files."""
     total = costs.total
@@ -127,19 +147,23 @@ def file_view(
     for line, of_line in file.calls.items():
         position = source.line_of(line)
         if position is not None:
-            calls[position] = _callees(of_line, costs)
-    functions = tuple(_function(id, file, costs, source) for id in file.functions)
+            calls[position] = _callees(of_line, costs, detail.calls)
+    functions = tuple(_function(id, file, costs, source, detail.calls) for id in file.functions)
     return FileView(
         title=title_of(file.name),
         summary=_summary(file, costs),
-        notes=tuple(_notes(file, source, version, lost, share(lost_amount, total))),
+        notes=(
+            *_notes(file, source, version, lost, share(lost_amount, total)),
+            *([_FEWER] if not detail.whole else []),
+        ),
         functions=functions,
         costs=here,
         calls=calls,
         lost=lost,
         remarks={each.start - 1: _remark(each) for each in ranges if each.start - 1 in source.lines},
         source=source,
-        numbers=_windows(source, [*here, *calls, *(f.line for f in functions if f.line is not None)]),
+        numbers=_windows(source, [*here, *calls, *(f.line for f in functions if f.line is not None)], detail),
+        home=home,
     )
 
 
@@ -169,7 +193,7 @@ def _remark(each: LineRange) -> Link:
     return name, f"{page_of(each.file)}#L{each.line}" if each.file else "", ""
 
 
-def _function(id: str, file: FileCosts, costs: Costs, source: Source) -> FunctionView:
+def _function(id: str, file: FileCosts, costs: Costs, source: Source, most: int) -> FunctionView:
     function = costs.functions[id]
     callers = costs.callers.get(id, ())
     callees = [call for line in file.calls.values() for call in line if call.caller == id]
@@ -180,15 +204,15 @@ def _function(id: str, file: FileCosts, costs: Costs, source: Source) -> Functio
         own=share(function.exclusive, costs.total),
         total=share(function.inclusive, costs.total),
         line=source.line_of(function.first_line) if function.first_line > 0 else None,
-        callers=tuple(_caller(call, costs) for call in callers[:_CALLS]),
-        more_callers=max(0, len(callers) - _CALLS),
-        callees=tuple(_callee(call, costs) for call in callees[:_CALLS]),
-        more_callees=max(0, len(callees) - _CALLS),
+        callers=tuple(_caller(call, costs) for call in callers[:most]),
+        more_callers=max(0, len(callers) - most),
+        callees=tuple(_callee(call, costs) for call in callees[:most]),
+        more_callees=max(0, len(callees) - most),
     )
 
 
-def _callees(calls: Sequence[Call], costs: Costs) -> tuple[tuple[Link, ...], int]:
-    return tuple(_callee(call, costs) for call in calls[:_CALLS]), max(0, len(calls) - _CALLS)
+def _callees(calls: Sequence[Call], costs: Costs, most: int) -> tuple[tuple[Link, ...], int]:
+    return tuple(_callee(call, costs) for call in calls[:most]), max(0, len(calls) - most)
 
 
 def _callee(call: Call, costs: Costs) -> Link:
@@ -203,18 +227,18 @@ def _caller(call: Call, costs: Costs) -> Link:
     return where, f"{page_of(call.file)}#{target}", share(call.amount, costs.total)
 
 
-def _windows(source: Source, wanted: Iterable[int]) -> tuple[tuple[int, int], ...]:
+def _windows(source: Source, wanted: Iterable[int], detail: Detail) -> tuple[tuple[int, int], ...]:
     """The ranges of lines that are shown, both ends included."""
     if not source.lines:
         return ()
     last = max(source.lines)
-    if source.origin != "generated" and last <= _WHOLE:
+    if source.origin != "generated" and last <= detail.whole:
         return ((1, last),)
-    if source.origin == "generated" and len(source.lines) <= _WHOLE:
+    if source.origin == "generated" and len(source.lines) <= detail.whole:
         return tuple(_runs(sorted(source.lines)))
     windows: list[tuple[int, int]] = []
     for line in sorted(set(wanted)):
-        begin, end = max(1, line - _AROUND), min(last, line + _AROUND)
+        begin, end = max(1, line - detail.around), min(last, line + detail.around)
         if windows and begin <= windows[-1][1] + 1:
             windows[-1] = (windows[-1][0], end)
         else:

@@ -14,9 +14,9 @@ from perfcore_view_kit.table import Cell, table
 from perfcore.text import plural, quantity
 from perfcore_view_annotate.costs import Costs, FileCosts
 from perfcore_view_annotate.file_view import name_of, title_of
-from perfcore_view_annotate.flame import Box, picture
+from perfcore_view_annotate.flame import LEAST, Box, picture
 from perfcore_view_annotate.shares import bar, share
-from perfcore_view_annotate.shell import anchor, header, index_page, page_of, revision
+from perfcore_view_annotate.shell import anchor, header, index_page, page_of, revision, up
 from perfcore_view_annotate.sources import Origin
 
 _TOP = 100  # functions
@@ -31,8 +31,19 @@ _WORDS: Mapping[Origin, str] = {
 
 
 @attrs.frozen
+class IndexDetail:
+    """How much the page shows: boxes from a share of the whole on, and so many files; None for all."""
+
+    least: float = LEAST
+    files: int | None = None
+
+
+DETAIL = IndexDetail()
+
+
+@attrs.frozen
 class IndexView:
-    """The texts of the page."""
+    """The texts of the page. `home` is (text, address) of a page above."""
 
     title: str
     summary: str
@@ -40,6 +51,7 @@ class IndexView:
     flame: str
     functions: str
     files: str
+    home: tuple[str, str] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -48,16 +60,23 @@ class IndexView:
 
 
 def index_view(
-    title: str, costs: Costs, origins: Mapping[str, Origin], version: str, placed: Sequence[Box]
+    title: str,
+    costs: Costs,
+    origins: Mapping[str, Origin],
+    version: str,
+    placed: Sequence[Box],
+    home: tuple[str, str] | None = None,
+    detail: IndexDetail = DETAIL,
 ) -> IndexView:
     """The page of all files, of which `origins` says where their sources are from."""
     return IndexView(
         title=title,
         summary=_summary(costs, version),
         notes=tuple(_notes(costs, origins)),
-        flame=_flame(costs, placed),
+        flame=_flame(costs, [box for box in placed if box.width >= detail.least]),
         functions=_functions(costs),
-        files=_files(costs, origins),
+        files=_files(costs, origins, detail.files),
+        home=home,
     )
 
 
@@ -66,7 +85,7 @@ def render(view: IndexView) -> str:
     notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in view.notes)
     flame = f'<section aria-labelledby="graph"><h2 id="graph">Flame graph</h2>{view.flame}</section>'
     body = (
-        f"{header(view.title, view.summary)}<main>{notes}{flame if view.flame else ''}"
+        f"{header(view.title, view.summary, above=up(view.home))}<main>{notes}{flame if view.flame else ''}"
         '<div class="tables">'
         f'<section aria-labelledby="functions"><h2 id="functions">Top functions</h2>{view.functions}</section>'
         f'<section aria-labelledby="files"><h2 id="files">Files</h2>{view.files}</section></div></main>'
@@ -140,9 +159,10 @@ def _functions(costs: Costs) -> str:
     return table("Functions by what their own code took", head, rows, left=(3,), name="top", sortable=True) + note
 
 
-def _files(costs: Costs, origins: Mapping[str, Origin]) -> str:
+def _files(costs: Costs, origins: Mapping[str, Origin], most: int | None) -> str:
     rows = []
-    for name in sorted(costs.files, key=lambda name: (-costs.files[name].exclusive, name)):
+    order = sorted(costs.files, key=lambda name: (-costs.files[name].exclusive, name))
+    for name in order[:most]:
         file = costs.files[name]
         rows.append(
             (
@@ -155,7 +175,10 @@ def _files(costs: Costs, origins: Mapping[str, Origin]) -> str:
             )
         )
     head = ("File", "Own %", "Hottest line %", "Functions", "Lines", "Source")
-    return table("Files by what their own code took", head, rows, left=(5,), name="top", sortable=True)
+    left = len(order) - len(rows)
+    note = f'<p class="soft">{plural(left, "file")} with less are left out, so that the page stays small.</p>'
+    files = table("Files by what their own code took", head, rows, left=(5,), name="top", sortable=True)
+    return files + (note if left else "")
 
 
 def _hottest(file: FileCosts, total: int) -> Cell:

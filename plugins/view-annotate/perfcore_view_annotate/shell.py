@@ -9,10 +9,12 @@ from importlib import resources
 
 from perfcore_view_kit.page import page, source
 from perfcore_view_kit.site import page_name
+from perfcore_view_kit.source_pages import INDEX
+
+__all__ = ["INDEX", "anchor", "file_page", "header", "index_page", "page_of", "revision", "up"]
 
 _PACKAGE = "perfcore_view_annotate"
 _TITLE, _BODY = "\ue000", "\ue001"  # for private use (Unicode): no text that is shown has them
-INDEX = "index.html"
 
 
 @functools.cache
@@ -65,3 +67,9 @@ def header(title: str, summary: str, controls: str = "", above: str = "") -> str
         f'<div class="controls">{controls}<button type="button" id="theme" aria-pressed="false">Dark</button></div>'
         "</header>\n"
     )
+
+
+def up(*links: tuple[str, str] | None) -> str:
+    """Links to the pages above, as (text, address), the topmost first."""
+    anchors = [f'<a href="{html.escape(address)}">{html.escape(text)}</a>' for text, address in filter(None, links)]
+    return f'<p class="up">{" / ".join(anchors)}</p>' if anchors else ""

@@ -13,6 +13,8 @@ from perfcore.settings import option
 from perfcore.text import clip, plural, printable
 
 if TYPE_CHECKING:
+    from perfcore_view_kit.source_pages import SourcePages
+
     from perfcore.hookspecs import Output
     from perfcore.model import ViewData
     from perfcore_view_annotate.profile_tree import ProfileTree
@@ -64,6 +66,29 @@ class AnnotateView:
         else:
             self._write_site(subject, tree, sources, output.path, output)
 
+    @property
+    def source_pages_revision(self) -> str:
+        """A text that differs where `source_pages` would make other pages of the same data."""
+        from perfcore_view_annotate.shell import revision
+
+        return f"{revision()} {(self.settings.metric, self.settings.title)!r}"
+
+    def source_pages(self, subject: ViewData, *, home: tuple[str, str], most_bytes: int) -> SourcePages:
+        """The pages of one profile, for a site that shows more than these: with the sources of the version, below the
+        page `home`, which is (text, address)."""
+        from perfcore_view_annotate.pages import AnnotatedPages
+        from perfcore_view_annotate.profile_tree import profile_tree
+        from perfcore_view_annotate.sources import Sources
+
+        return AnnotatedPages(
+            profile_tree(subject.profiles[0], self.settings.metric),
+            Sources(subject.source, _version(subject), None),
+            title=self._title(subject),
+            version=_version_name(subject),
+            home=home,
+            most_bytes=most_bytes,
+        )
+
     def _write_lines(self, tree: ProfileTree, sources: Sources, output: Output) -> None:
         from perfcore_view_annotate.costs import costs_of
         from perfcore_view_annotate.generated_lines import ranges_of
@@ -74,16 +99,11 @@ class AnnotateView:
             output.write((line if output.width is None else clip(line, output.width)) + "\n")
 
     def _write_site(self, subject: ViewData, tree: ProfileTree, sources: Sources, folder: Path, output: Output) -> None:
+        from perfcore_view_annotate.pages import AnnotatedPages
         from perfcore_view_annotate.site import write_site
 
-        result = write_site(
-            folder,
-            tree,
-            sources,
-            title=self._title(subject),
-            version=_version_name(subject),
-            fresh=self.settings.fresh,
-        )
+        pages = AnnotatedPages(tree, sources, title=self._title(subject), version=_version_name(subject))
+        result = write_site(folder, pages, fresh=self.settings.fresh)
         published = result.published
         missing = f"; the sources of {plural(result.missing, 'file')} are missing" if result.missing else ""
         output.say(

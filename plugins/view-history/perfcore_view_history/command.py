@@ -19,7 +19,7 @@ from perfcore_view_history import query as queries
 from perfcore_view_history.query import HistoryQuery
 
 if TYPE_CHECKING:
-    from perfcore.repository.repository import Repository
+    pass
 
 DEFAULT = "history"
 
@@ -117,20 +117,14 @@ def history(
         console.output_to(output, force=force)
         console.json(result.as_json())
         return
-    decided = functools.cache(lambda: _decided(repository, data))
     data = ViewData(
         series=lambda: load().series,
         changes=lambda: tuple(change for series in load().series for change in series.changes),
         source=VersionSources(repository).read,
-        accepted=lambda: decided().accepted,
-        decided=lambda: decided().words,
+        accepted=lambda: load().accepted,
+        decided=lambda: load().decided,
         releases=lambda: context.releases(repository),
     )
     values = {"csv": True, "raw_text": raw_text} if as_csv else {}
     drawing = views.make(console, view, data, {**values, **view_options(ctx, view)})
     drawing.draw_to(console, data, output, force=force, browse=browse, name="history")
-
-
-def _decided(repository: Repository, data: ViewData) -> context.Decided:
-    measured = {point.version.id for series in data.series for point in series.points if point.values}
-    return context.decided(repository, data.changes, measured=measured)

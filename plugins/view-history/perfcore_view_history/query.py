@@ -10,7 +10,7 @@ from perfcore_check_kit import history as histories
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.history import ScannedSeries
 from perfcore_check_kit.series import ConfigHistory
-from perfcore_command_show import metric_history
+from perfcore_command_show import context, metric_history
 
 from perfcore.errors import NotFoundError, nearest
 from perfcore.model import MetricHistory
@@ -61,13 +61,25 @@ def history(repository: Repository, query: HistoryQuery, listener: Listener | No
     """The series of a query. NotFoundError where the branch has none."""
     selected = _select(repository, query, listener or SilentListener())
     if not query.part:
-        return HistoryResult(series=tuple(map(metric_history.metric_history, selected)))
+        return _result(repository, query, tuple(map(metric_history.metric_history, selected)), selected)
     versions = series_of.branch_versions(candidate.line for candidate in selected)
     shown = {version.id for version in query.part.of(repository, versions)}
     parts = (_shown(metric_history.metric_history(series), shown) for series in selected)
     if not (series := tuple(part for part in parts if part.points)):
         raise NotFoundError("none of these versions has a profile")
-    return HistoryResult(series=series)
+    return _result(repository, query, series, selected)
+
+
+def _result(
+    repository: Repository, query: HistoryQuery, series: tuple[MetricHistory, ...], scanned: Sequence[ScannedSeries]
+) -> HistoryResult:
+    """The series with the decisions about their changes, which depend on all versions in which changes were looked
+    for, shown or not."""
+    pairs = (pair for each in scanned for pair in zip(each.line.versions, each.series.values, strict=True))
+    measured = {measurement.version.id for measurement, values in pairs if values}
+    changes = [change for each in scanned for change in each.changes]
+    decided = context.decided(repository, changes, repository.version(query.end), measured)
+    return HistoryResult(series=series, decided=decided.words, accepted=decided.accepted)
 
 
 def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> list[ScannedSeries]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,13 +19,38 @@ _WORDS = {"degradation": "regression", "optimization": "improvement"}
 
 @attrs.frozen(kw_only=True)
 class HistoryResult:
-    """The series that were asked for, in the order in which their configurations were first measured."""
+    """The series that were asked for, in the order in which their configurations were first measured. By the id of a
+    change, `decided` says in words what somebody decided about it, and `accepted` why it fails no check."""
 
     series: tuple[MetricHistory, ...] = ()
+    decided: Mapping[str, str] = attrs.field(factory=dict)
+    accepted: Mapping[str, str] = attrs.field(factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """As in docs/schemas/history.json."""
-        return {"schema": SCHEMA, "series": [_series_json(series) for series in self.series]}
+        return {"schema": SCHEMA, "series": [self._series_json(series) for series in self.series]}
+
+    def _series_json(self, series: MetricHistory) -> dict[str, Any]:
+        versions = by_beginning(point.version.id for point in series.points)
+        return {
+            "command": series.command,
+            "collector": series.collector,
+            "config_id": series.config_id,
+            "metric": series.metric,
+            "resource": series.resource,
+            "unit": series.unit,
+            "better": series.better,
+            "points": [_point_json(point) for point in series.points],
+            "changes": [
+                {
+                    **as_json(change, versions),
+                    "environments": list(change.environments),
+                    "decided": self.decided.get(change.id, ""),
+                    "accepted": change.id in self.accepted,
+                }
+                for change in series.changes
+            ],
+        }
 
     def _repr_html_(self) -> str:
         """A table for notebooks: a row for each series, with its range and its changes."""
@@ -32,23 +58,6 @@ class HistoryResult:
 
         head = ("command", "metric", "versions", "lowest", "highest", "newest", "changes")
         return html_table(head, map(_cells, self.series), len(self.series))
-
-
-def _series_json(series: MetricHistory) -> dict[str, Any]:
-    versions = by_beginning(point.version.id for point in series.points)
-    return {
-        "command": series.command,
-        "collector": series.collector,
-        "config_id": series.config_id,
-        "metric": series.metric,
-        "resource": series.resource,
-        "unit": series.unit,
-        "better": series.better,
-        "points": [_point_json(point) for point in series.points],
-        "changes": [
-            {**as_json(change, versions), "environments": list(change.environments)} for change in series.changes
-        ],
-    }
 
 
 def _point_json(point: Point) -> dict[str, Any]:
