@@ -353,6 +353,50 @@ def test_a_difference_is_said_in_signs_and_words(window: Any, opened: Opener) ->
     assert len(kinds) == 3
 
 
+def tab_to(window: Any, selector: str) -> None:
+    """Press Tab until the focus is there. It has to be seen: in the window, and not below the status line."""
+    for _ in range(60):
+        window.press("Tab")
+        if window.run(f"document.activeElement.matches({selector!r})"):
+            break
+    else:
+        raise AssertionError(f"the Tab key does not reach {selector}")
+    window.frames()
+    seen = window.run(
+        "(({left, right, top, height}) => document.activeElement.contains("
+        "document.elementFromPoint((left + right) / 2, top + Math.min(height / 2, 20))))"
+        "(document.activeElement.getBoundingClientRect())"
+    )
+    assert seen is True, f"the focus on {selector} is not seen"
+
+
+def test_a_difference_is_explored_by_keys_alone_on_a_small_dark_screen(window: Any, opened: Opener) -> None:
+    window.media(prefers_color_scheme="dark", prefers_reduced_motion="reduce")
+    window.resize(400, 800)
+    target = {**PROGRAM, ("main", "write", "read"): 25, ("main", "cache"): 20}
+    opened(Amounts().diff(of(PROGRAM), of(target)), name="0@p -> 1@p")
+    assert window.run("document.documentElement.dataset.theme") == "dark"
+    assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+    tab_to(window, "#search")
+    window.press(*"cache")
+    window.settle("document.getElementById('line').textContent.includes('cache') || location.hash.includes('cache')")
+    tab_to(window, "#canvas")
+    window.press("ArrowDown", "ArrowDown")
+    assert text(window, "live").startswith("write, write.py:1, samples: −50 %: 50 → 25 (−25)")
+    window.press("Enter")
+    assert text(window, "line").startswith("write")
+    assert "zoom=" in window.run("location.hash")
+    window.press("Escape")
+    assert "zoom=" not in window.run("location.hash")
+    tab_to(window, "#table tbody button")
+    name = window.run("document.activeElement.textContent")
+    window.press("Enter")
+    window.frames()
+    assert text(window, "line").startswith(name) or name in text(window, "live")
+    assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+    assert window.problems == []
+
+
 def test_a_difference_may_stand_beside_another_metric(window: Any, opened: Opener) -> None:
     memory: dict[str, Any]
     memory = {"memory": [1, 2, 3, 4], "baseline memory": [2, 2, 0, 4], "target memory": [3, 4, 3, 8]}
