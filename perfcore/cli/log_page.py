@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Row = tuple[MinorVersion, tuple[Entry, ...]]
 
 SCHEMA = 1
+_FEW = 20  # buckets that are looked at one by one; a log of more versions needs nearly all
 SHORT = ("--short", "-s", "--oneline")
 LAST = ("--last", "-n")
 PLAIN = dict.fromkeys(SHORT, ("short", bool)) | dict.fromkeys(LAST, ("last", int)) | {"--json": ("as_json", bool)}
@@ -82,7 +83,7 @@ class LateMarks:
         self._empty: set[str] = set()  # buckets
 
     def of(self, version: str) -> Marks | Unmarked:
-        if self._marks is None and not self._is_empty(version):
+        if self._marks is None and len(self._empty) < len(note_keys.BUCKETS) and not self._is_empty(version):
             from perfcore.cli.marks import Marks
 
             self._marks = Marks(self._console)
@@ -91,8 +92,10 @@ class LateMarks:
     def _is_empty(self, version: str) -> bool:
         repository = self._console.repository
         bucket = note_keys.bucket(repository.vcs_name, version)
-        if bucket not in self._empty and not note_keys.have_results(repository.store, (bucket,)):
-            self._empty.add(bucket)
+        if bucket not in self._empty:
+            buckets = (bucket,) if len(self._empty) < _FEW else note_keys.BUCKETS
+            if not note_keys.have_results(repository.store, buckets):
+                self._empty.update(buckets)
         return bucket in self._empty
 
 

@@ -7,6 +7,7 @@ indexes needs no lock, may be killed anywhere, and never has to tell the readers
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 
@@ -62,8 +63,7 @@ class _Folder(msgspec.Struct):
         self.unread.discard(name)
         self.learned = True
         if index is not None:
-            row = (index.vcs, index.version, index.live)
-            self.indexes[name] = msgspec.Raw(_encode(row))
+            self.indexes[name] = msgspec.Raw(_encode((index.vcs, index.version, index.live)))
 
 
 Row = tuple[str, tuple[Entry, ...]]
@@ -77,6 +77,8 @@ class Catalog:
         self._model = model
         self._stamps = _stamps(store)  # before any read: what is changed later has another stamp
         self._folders: dict[str, _Folder] = {}
+        self._others = (prefix[len(OBJECTS) : -1] for prefix in self._stamps or ())
+        self._rows: dict[str, bytes] = {}
 
     def entries(self, vcs: str, version: str) -> tuple[Entry, ...]:
         """The live entries of a version. FormatError where its index is damaged."""
@@ -126,13 +128,17 @@ class Catalog:
         """A folder from the cache, or else with all its names unread."""
         prefix = f"{OBJECTS}{name}/"
         stamp = (self._stamps or {}).get(prefix)
-        if stamp is None:
-            folder = _Folder()
-        else:
-            cached = _read(self._model.get(_SPACE, name) or b"", stamp) if stamp else None
-            folder = cached or _Folder(stamp, unread=self._names(prefix))
+        folder = _read(self._row(name), stamp) if stamp else None
+        if folder is None:
+            folder = _Folder() if stamp is None else _Folder(stamp, unread=self._names(prefix))
         self._folders[name] = folder
         return folder
+
+    def _row(self, name: str) -> bytes:
+        """The row of a folder. Those of as many others as are open come with it: a walk needs nearly all of them."""
+        if name not in self._rows:
+            self._rows |= self._model.many(_SPACE, {name, *itertools.islice(self._others, len(self._folders))})
+        return self._rows.pop(name, b"")
 
     def _names(self, prefix: str) -> set[str]:
         rows = self._store.storage.list(prefix)

@@ -35,7 +35,7 @@ _HEADER = b"SQLite format 3\0"
 _VERSIONS = slice(18, 20)  # of the header: (1, 1) unless the file wants a write-ahead log
 _BESIDE = ("-journal", "-wal", "-shm")
 _PATIENCE = 0.2  # seconds to wait for a lock: deriving most things takes no longer
-_FEW = 256  # rows that are asked for one by one: a group may have a hundred thousand
+_FEW = 256  # rows that are asked for by their keys: a group may have a hundred thousand
 _CHECKSUM = 20  # bytes of a SHA-1
 _BYPASSED = frozenset({5, 6, 7, 8, 10, 14, 15})  # BUSY LOCKED NOMEM READONLY IOERR CANTOPEN PROTOCOL of sqlite3.h
 
@@ -49,17 +49,14 @@ class ReadModel:
 
     def get(self, space: str, key: str, group: str = "") -> bytes | None:
         """A row, None where there is none that can be believed."""
-        query = 'SELECT "key", "data" FROM "rows" WHERE "space" = ? AND "group" = ? AND "key" = ?'
-        return self._rows(space, group, query, (space, group, key)).get(key)
+        return self.many(space, (key,), group).get(key)
 
     def many(self, space: str, keys: Collection[str], group: str = "") -> dict[str, bytes]:
         """Those of these rows of a group that are there and can be believed, by key. All rows of a group may be read
         for it."""
-        if len(keys) <= _FEW:
-            rows = ((key, self.get(space, key, group)) for key in keys)
-            return {key: data for key, data in rows if data is not None}
         query = 'SELECT "key", "data" FROM "rows" WHERE "space" = ? AND "group" = ?'
-        return self._rows(space, group, query, (space, group))
+        few = f' AND "key" IN ({", ".join("?" * len(keys))})' if len(keys) <= _FEW else ""
+        return self._rows(space, group, query + few, (space, group, *(keys if few else ())))
 
     def put(self, space: str, rows: Mapping[str, bytes], group: str = "") -> None:
         """Keep rows in place of those of the same keys. Where they cannot be written nothing happens: that costs time,

@@ -7,9 +7,13 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+import attrs
 import pytest
-from perfcore_testing import profiles
+from perfcore_testing import profiles, results
 from perfcore_vcs_git.driver import Git
+
+from perfcore.analysis.stored_results import Checked, Results
+from perfcore.store.lookup import Ref
 
 if TYPE_CHECKING:
     from .conftest import Here
@@ -40,6 +44,20 @@ def test_short_is_one_line_a_version(history: Here) -> None:
     assert [line.split()[-1] for line in lines] == ["Third", "Second", "First"]
     assert "1 time 1 trace" in lines[0]
     assert " - " in lines[1]
+
+
+def test_a_change_shows_behind_many_versions_without_any(here: Here) -> None:
+    """More than those whose results are looked for one by one."""
+    repository = here.repository
+    ids = [here.head, *(here.commit(f"Version {number}") for number in range(39))]
+    for number, version in enumerate(ids):
+        measured = attrs.evolve(profiles.timed(), origin=version, created=profiles.CREATED + number)
+        repository.register(Ref(kind="pending", pending=repository.save(measured)), version)
+    assert "slower" not in here.perf("log").out
+    change = results.change("degradation")
+    Results(repository.store, "git").keep("pair", {Checked(version=ids[0], config_id="1:x"): [change]}, 7)
+    lines = here.perf("log", "--short").lines
+    assert [number for number, line in enumerate(lines) if "slower" in line] == [39]
 
 
 def test_count_only_is_one_line(history: Here) -> None:

@@ -16,7 +16,7 @@ from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store, object_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from perfcore.hookspecs import Listed, Stored
@@ -53,6 +53,20 @@ class Stampless(Counting):
         if name == "stamps":
             raise AttributeError(name)
         return super().__getattribute__(name)
+
+
+class Asked(ReadModel):
+    """Counts how often it is asked."""
+
+    times = 0
+
+    def get(self, space: str, key: str, group: str = "") -> bytes | None:
+        self.times += 1
+        return super().get(space, key, group)
+
+    def many(self, space: str, keys: Collection[str], group: str = "") -> dict[str, bytes]:
+        self.times += 1
+        return super().many(space, keys, group)
 
 
 @pytest.fixture
@@ -144,6 +158,22 @@ def test_nothing_is_read_again_while_nothing_changes(
         again = asked()
         assert storage.work == before
         assert again == asked()
+
+
+def test_a_walk_asks_for_the_rows_of_many_folders_at_once(
+    register: Register, make: Make, store: Store, storage: Counting, model: ReadModel, place: Path
+) -> None:
+    versions = [f"{number:02x}" * 20 for number in range(64)]
+    for number, version in enumerate(versions):
+        register(make(number), version)
+    catalog = Catalog(store, model)
+    before = [catalog.entries("git", version) for version in versions]
+    catalog.save()
+    again, work = Asked(place), storage.work
+    catalog = Catalog(store, again)
+    assert [catalog.entries("git", version) for version in reversed(versions)] == before[::-1]
+    assert again.times <= 14
+    assert storage.work == work
 
 
 def test_a_version_without_profiles_has_none(register: Register, make: Make, ask: Ask) -> None:
