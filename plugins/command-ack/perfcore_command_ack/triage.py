@@ -15,11 +15,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+from perfcore_check_kit import history
 from perfcore_command_check.companions import came_with
 from perfcore_command_kit import decisions
 from perfcore_command_kit.standings import Standings
 
-from perfcore.analysis import history, verdict_text
+from perfcore.analysis import verdict_text
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.errors import AmbiguousError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.model import Change
