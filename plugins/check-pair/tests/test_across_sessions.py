@@ -105,7 +105,7 @@ def test_runs_that_differ_widely_say_that_sessions_do() -> None:
     """Of a busy machine, whose state outlasts a session; without a history there is nothing else to tell it."""
     draw = np.random.default_rng(5)
     changes = [_compare(_pairing(_series(draw.normal(0, 0.12, 2), draw, noise=0.16))) for _ in range(200)]
-    # 15 % were called different when the prior knew nothing of the runs.
+    # 32 were called different when the prior knew nothing of the runs.
     assert sum(change.kind in ("degradation", "optimization") for change in changes) <= 16
     assert not any("two sessions are taken to differ by up to 20 %" in change.evidence for change in changes[:20])
     assert _compare(_pairing(_series([0.0, np.log(1.3)], draw, noise=0.02))).kind == "degradation"
