@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -49,10 +49,12 @@ _DECODER = msgspec.msgpack.Decoder(Contents)
 
 class AnnotatedSources:
     """The annotated sources of the versions of a repository. The read model keeps what a list of pages needs, and the
-    pages of one profile are kept in memory, as those of a site are made one after the other."""
+    pages of one profile are kept in memory, as those of a site are made one after the other. `releases` gives the tags
+    of versions."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, releases: Callable[[], Mapping[str, tuple[str, ...]]]) -> None:
         self._repository = repository
+        self._releases = releases
         self._sources = VersionSources(repository)
         self._last: tuple[object, SourcePages] | None = None
 
@@ -110,17 +112,15 @@ class AnnotatedSources:
         self._repository.store.read_model.put(_SPACE, {key: msgspec.msgpack.encode(contents)})
         return contents
 
-    def pages(
-        self, version: MinorVersion, entry: Entry, home: tuple[str, str] = ("", ""), tags: Sequence[str] = ()
-    ) -> SourcePages:
-        """The pages of a profile. `home` is (text, address) of the page above them, `tags` are the releases of the
-        version. NotFoundError where they cannot be made."""
-        key = (self.revision, version.id, entry.profile, home, tags)
+    def pages(self, version: MinorVersion, entry: Entry) -> SourcePages:
+        """The pages of a profile. NotFoundError where they cannot be made."""
+        tags = self._releases().get(version.id, ())
+        key = (self.revision, version.id, entry.profile, tags)
         if self._last is not None and self._last[0] == key:
             return self._last[1]
         if self._view is None:
             raise NotFoundError("no view of annotated sources is installed")
-        pages = self._view.source_pages(self._view_data(version, entry, tags), home=home, most_bytes=MOST_BYTES)
+        pages = self._view.source_pages(self._view_data(version, entry, tags), most_bytes=MOST_BYTES)
         self._last = key, pages
         return pages
 
@@ -131,12 +131,12 @@ class AnnotatedSources:
         except PerfError:
             return {}
 
-    def _view_data(self, version: MinorVersion, entry: Entry, tags: Sequence[str]) -> ViewData:
+    def _view_data(self, version: MinorVersion, entry: Entry, tags: tuple[str, ...]) -> ViewData:
         return ViewData(
             profiles=(self._repository.store.load(entry.profile),),
             names=(entry.label or entry.name,),
             versions=(version,),
-            releases={version.id: tuple(tags)},
+            releases={version.id: tags},
             source=self._sources.read,
         )
 

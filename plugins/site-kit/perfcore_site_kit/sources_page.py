@@ -31,15 +31,13 @@ def sources_page(view: View) -> str:
     sources = view.site.sources
     home = f"Version {version.id[:10]}", view.link(version_path(version))
     try:
-        pages = sources.pages(
-            version, sources.entry(version, config_part), home, tuple(view.branch.releases.get(version.id, ()))
-        )
+        pages = sources.pages(version, sources.entry(version, config_part))
     except NotFoundError:
         raise
     except PerfError as error:
         raise NotFoundError(f"the sources cannot be annotated: {error.message}") from error
     try:
-        return pages.render(name)
+        return pages.render(name, home)
     except KeyError:
         raise NotFoundError("the profile has no such file") from None
 

@@ -52,6 +52,11 @@ class Costs:
     unit: str
     scale: float
 
+    def ranked(self) -> list[str]:
+        """The ids of all functions, those with the most own cost first."""
+        functions = self.functions
+        return sorted(functions, key=lambda id: (-functions[id].exclusive, -functions[id].inclusive, id))
+
 
 def costs_of(tree: ProfileTree, ranges: Mapping[str, Sequence[LineRange]]) -> Costs:
     """The costs of a profile. Lines in `ranges` are counted where their text says that they are."""

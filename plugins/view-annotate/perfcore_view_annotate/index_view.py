@@ -138,7 +138,7 @@ def _flame(costs: Costs, placed: Sequence[Box]) -> str:
 
 
 def _functions(costs: Costs) -> str:
-    top = sorted(costs.functions, key=lambda id: (-costs.functions[id].exclusive, -costs.functions[id].inclusive, id))
+    top = costs.ranked()
     rows = []
     for id in top[:_TOP]:
         function = costs.functions[id]

@@ -41,8 +41,8 @@ class AnnotatedPage:
 
 
 class AnnotatedPages:
-    """The index and a page for each file of a profile. Pages name one another by their file names. `home` is (text,
-    address) of the page above the index. A page of more than `most_bytes` shows less of what took nothing."""
+    """The index and a page for each file of a profile. Pages name one another by their file names. A page of more than
+    `most_bytes` shows less of what took nothing."""
 
     def __init__(
         self,
@@ -51,14 +51,12 @@ class AnnotatedPages:
         *,
         title: str,
         version: str,
-        home: tuple[str, str] | None = None,
         most_bytes: int | None = None,
     ) -> None:
         self._tree = tree
         self._sources = sources
         self._title = title
         self._version = version
-        self._home = home
         self._most_bytes = most_bytes
         self._ranges = ranges_of([file for _, file, _, _ in tree.all_frames], sources.generated)
         self.costs: Costs = costs_of(tree, self._ranges)
@@ -84,25 +82,23 @@ class AnnotatedPages:
         origins = self._all_origins()
         return sum(origin == "missing" and not name.startswith("xs:") for name, origin in origins.items())
 
-    def page(self, name: str) -> AnnotatedPage:
-        """The page of a name. KeyError where there is none."""
+    def page(self, name: str, home: tuple[str, str] | None = None) -> AnnotatedPage:
+        """The page of a name, below the page `home`, which is (text, address). KeyError where there is none."""
         if name == INDEX:
-            index = self._index(_INDEXES[0])
+            index = self._index(_INDEXES[0], home)
             return AnnotatedPage(name, index.fingerprint, partial(self._rendered_index, index))
         file = self._files[name]
         source = self._source(file)
-        view = self._view(file, source, _DETAILS[0])
+        view = self._view(file, source, _DETAILS[0], home)
         return AnnotatedPage(name, view.fingerprint, partial(self._rendered_file, file, source, view))
 
-    def render(self, name: str) -> str:
-        """The page of a name as a document. KeyError where there is none."""
-        return self.page(name).render()
+    def render(self, name: str, home: tuple[str, str] | None = None) -> str:
+        """The same as a document."""
+        return self.page(name, home).render()
 
     def top(self, number: int) -> Sequence[SourceLink]:
         """The functions with the most own cost."""
-        functions = self.costs.functions
-        order = sorted(functions, key=lambda id: (-functions[id].exclusive, -functions[id].inclusive, id))
-        return [self._link(id) for id in order[:number]]
+        return [self._link(id) for id in self.costs.ranked()[:number]]
 
     def addresses(self) -> Mapping[tuple[str, str], str]:
         """Where each function begins, by its name and file: the one with the most cost where several are alike."""
@@ -136,29 +132,29 @@ class AnnotatedPages:
                 self._source(file)
         return self._origins
 
-    def _view(self, file: str, source: Source, detail: Detail) -> FileView:
+    def _view(self, file: str, source: Source, detail: Detail, home: tuple[str, str] | None) -> FileView:
         costs = self.costs
         ranges = self._ranges.get(file, ())
-        return file_view(costs.files[file], costs, source, self._version, ranges, detail, self._home)
+        return file_view(costs.files[file], costs, source, self._version, ranges, detail, home)
 
     def _rendered_file(self, file: str, source: Source, view: FileView) -> str:
         text = file_page.render(view)
         for detail in _DETAILS[1:]:
             if self._fits(text):
                 break
-            text = file_page.render(self._view(file, source, detail))
+            text = file_page.render(self._view(file, source, detail, view.home))
         return text
 
-    def _index(self, detail: IndexDetail) -> IndexView:
+    def _index(self, detail: IndexDetail, home: tuple[str, str] | None) -> IndexView:
         origins = self._all_origins()
-        return index_view.index_view(self._title, self.costs, origins, self._version, self._boxes, self._home, detail)
+        return index_view.index_view(self._title, self.costs, origins, self._version, self._boxes, home, detail)
 
     def _rendered_index(self, index: IndexView) -> str:
         text = index_view.render(index)
         for detail in _INDEXES[1:]:
             if self._fits(text):
                 break
-            text = index_view.render(self._index(detail))
+            text = index_view.render(self._index(detail, index.home))
         return text
 
     def _fits(self, text: str) -> bool:

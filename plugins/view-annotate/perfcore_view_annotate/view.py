@@ -73,9 +73,8 @@ class AnnotateView:
 
         return f"{revision()} {(self.settings.metric, self.settings.title)!r}"
 
-    def source_pages(self, subject: ViewData, *, home: tuple[str, str], most_bytes: int) -> SourcePages:
-        """The pages of one profile, for a site that shows more than these: with the sources of the version, below the
-        page `home`, which is (text, address)."""
+    def source_pages(self, subject: ViewData, *, most_bytes: int) -> SourcePages:
+        """The pages of one profile, for a site that shows more than these: with the sources of the version."""
         from perfcore_view_annotate.pages import AnnotatedPages
         from perfcore_view_annotate.profile_tree import profile_tree
         from perfcore_view_annotate.sources import Sources
@@ -85,7 +84,6 @@ class AnnotateView:
             Sources(subject.source, _version(subject), None),
             title=self._title(subject),
             version=_version_name(subject),
-            home=home,
             most_bytes=most_bytes,
         )
 

@@ -38,8 +38,9 @@ class SourcePages(Protocol):
         """The names of the pages, which are names of files; `INDEX` is one of them."""
         ...
 
-    def render(self, name: str) -> str:
-        """The page of a name: a whole document with a policy of its own. KeyError where there is none."""
+    def render(self, name: str, home: tuple[str, str]) -> str:
+        """The page of a name: a whole document with a policy of its own, which links the page `home` above itself, as
+        (text, address). KeyError where there is none."""
         ...
 
     def top(self, number: int) -> Sequence[SourceLink]:
@@ -60,7 +61,7 @@ class SourcePagesView(Protocol):
         """A text that differs where other pages would be made of the same data."""
         ...
 
-    def source_pages(self, subject: ViewData, *, home: tuple[str, str], most_bytes: int) -> SourcePages:
-        """The pages of the only profile of `subject`, with the sources of its version. `home` is (text, address) of the
-        page that all pages link above themselves; a page that would have more than `most_bytes` leaves out details."""
+    def source_pages(self, subject: ViewData, *, most_bytes: int) -> SourcePages:
+        """The pages of the only profile of `subject`, with the sources of its version. A page that would have more than
+        `most_bytes` leaves out details."""
         ...
