@@ -131,7 +131,8 @@ def decide(
     _require(state, why, fixed_in, until)
     fixed = repository.version(fixed_in) if fixed_in else ""
     end = _parse_ends(repository, until, listener)
-    known = _known(repository, changes, found, listener)
+    stored = changes_by_id(repository) | {change.id: change for change in found}
+    known = _known(repository, changes, stored, listener)
     # An ordered set: an id named twice is decided once, in the order of the command line.
     named = dict.fromkeys(_complete(prefix, known) for prefix in changes)
     newest = decisions.newest(repository.store)
@@ -163,7 +164,7 @@ def withdraw(
     current = {id: made for id, made in decisions.newest(repository.store).items() if not made.withdrawn}
     stored = changes_by_id(repository) | {change.id: change for change in found}
     ids = list(dict.fromkeys(_decided_id(prefix, current, stored) for prefix in changes))
-    stored = _known(repository, ids, stored.values(), listener or SilentListener())
+    stored = _known(repository, ids, stored, listener or SilentListener())
     # Companions about which the user decided by another command, for their own reason, stay decided.
     together = [id for id in companions(ids, stored) if id in current]
     same_time = {current[id].time for id in ids}
@@ -325,17 +326,16 @@ def changes_by_id(repository: Repository) -> dict[str, Change]:
 
 
 def _known(
-    repository: Repository, ids: Iterable[str], found: Iterable[Change], listener: Listener
+    repository: Repository, ids: Iterable[str], stored: dict[str, Change], listener: Listener
 ) -> dict[str, Change]:
-    """The changes of stored results, those that were found, and those of the history where a whole id is of neither: a
-    decision is about all metrics that changed together, so the change has to be known."""
-    known = changes_by_id(repository) | {change.id: change for change in found}
-    if all(id in known for id in ids if _WHOLE.fullmatch(id)):
-        return known
+    """The stored changes, and those of the history where a whole id is none of them: a decision is about all metrics
+    that changed together, so the change has to be known."""
+    if all(id in stored for id in ids if _WHOLE.fullmatch(id)):
+        return stored
     try:
-        return {change.id: change for change in _of_history(repository, listener)} | known
+        return {change.id: change for change in _of_history(repository, listener)} | stored
     except NotFoundError:  # nothing is measured
-        return known
+        return stored
 
 
 def _of_history(repository: Repository, listener: Listener) -> list[Change]:
