@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from perfcore_command_kit.options import Benchmarks, Browse, Force, Output
@@ -17,9 +17,6 @@ from perfcore.errors import UsageError
 from perfcore.model import ViewData
 from perfcore_view_history import query as queries
 from perfcore_view_history.query import HistoryQuery
-
-if TYPE_CHECKING:
-    pass
 
 DEFAULT = "history"
 
