@@ -19,7 +19,6 @@ from perfcore.profile import bitmap
 BOUND = 1 << 40  # of an item and of `least`: sums of 65,536 of them are far below 2^63
 _FAR = 1 << 62
 _FEWEST = 1024  # rows: of fewer nothing is gained
-_PIECE = 65_536  # rows of most pieces
 _SAMPLE = 1024  # rows that tell whether a column is regular
 
 
@@ -58,7 +57,7 @@ def restored(items: array[int], marks: bytes | None, relative: Relative, rows: i
     """The numbers of these items."""
     least = relative.least
     if relative.to == "row" and marks is not None and relative.usual is not None:
-        numbers = _ramp(relative.usual + least, max(rows, _PIECE))[:rows]
+        numbers = _ramp(relative.usual + least, rows)[:]
         for row, item in zip(compress(range(rows), bitmap.flags(marks, rows)), items, strict=True):
             numbers[row] = item + least + row
         return numbers
@@ -74,7 +73,7 @@ def restored(items: array[int], marks: bytes | None, relative: Relative, rows: i
     return array("q", sums)
 
 
-@functools.lru_cache(maxsize=4)  # half a megabyte each: the pieces of many tables begin at the same few rows
+@functools.lru_cache(maxsize=4)  # half a megabyte each: full pieces of many tables begin at the same few rows
 def _ramp(start: int, rows: int) -> array[int]:
     return array("q", list(range(start, start + rows)))
 
