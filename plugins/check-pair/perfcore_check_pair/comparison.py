@@ -147,7 +147,7 @@ def _assumed_drift(comparison: _Comparison, name: str) -> float:
     """How much two sessions are taken to differ, by how much the runs of all measurements do."""
     sides = [side.metrics[name].amounts for side in (comparison.baseline, comparison.target) if name in side.metrics]
     stored = (runs for series in _history(comparison, name) for runs in series.values if runs and min(runs) > 0)
-    measurements = [*(side[side > 0] for side in sides), *map(np.asarray, stored)]
+    measurements = [*(side[side > 0].tolist() for side in sides), *stored]
     return session_spread.assumed_drift(measurements, comparison.settings.session_drift)
 
 
