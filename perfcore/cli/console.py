@@ -244,7 +244,8 @@ class Console:
     def progress(self, done: int, total: int, text: str) -> None:
         """How far a long work is, once it takes longer than a second; in a log now and then."""
         if self._progress is None:
-            if time.monotonic() - self._since < (_PATIENCE if sys.stderr.isatty() else _PATIENCE_OF_LOGS):
+            waited = time.monotonic() - self._since
+            if waited < _PATIENCE or (waited < _PATIENCE_OF_LOGS and not sys.stderr.isatty()):
                 return
             from perfcore.cli.progress_line import ProgressLine
 

@@ -223,6 +223,7 @@ def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpo
     total = sum(0 if state.schedule.budget else state.schedule.repeat + state.schedule.warmup for state in states)
     budgeted = any(state.schedule.budget for state in states)
     turns = schedules.turns([state.schedule for state in states], time.monotonic)
+    titles = [state.job.title for state in states]
     for done, turn in enumerate(turns):
         if _is_over(states, turn, context):
             break
@@ -230,7 +231,7 @@ def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpo
             yield from checkpoints.give(states, context.machine)
         state = states[turn.job]
         if state.error is None:
-            context.progress(done, 0 if budgeted else total, state.job.title)
+            context.progress(done, 0 if budgeted else total, titles[turn.job])
             _take(state, turn, session)
         elif all(state.error for state in states):
             return
@@ -240,8 +241,11 @@ def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpo
 def _is_over(states: list[_JobState], turn: schedules.Turn, context: Context) -> bool:
     """Whether the time is over before a block."""
     # A block that began is finished, so that its runs are pairs; the first that counts is always taken.
-    begins = turn.position == 0 and all(state.error or state.counted for state in states)
-    return begins and time.monotonic() >= context.until
+    return (
+        time.monotonic() >= context.until
+        and turn.position == 0
+        and all(state.error or state.counted for state in states)
+    )
 
 
 def _take_again(

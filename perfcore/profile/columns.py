@@ -14,7 +14,7 @@ from perfcore.errors import FormatError
 from perfcore.profile import bitmap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 DType = Literal["i64", "u64", "f64", "bool", "str"]
 Role = Literal["value", "dimension", "order", "benchmark"]
@@ -187,9 +187,11 @@ class ColumnBuilder:
     def __len__(self) -> int:
         return self._untyped if self._data is None else len(self._data)
 
-    def appender(self, value: Value) -> Callable[[Any], object]:
-        """As `append`, for values of the type of this one while there are no others; it may raise OverflowError."""
-        return self._data.append if type(value) is self._fitting else self.append
+    def holds(self, value: Value) -> bool:
+        """Whether values of the type of this one go into the data as they are, as far as they fit their bits."""
+        if self._data is None:
+            return False
+        return value is None or type(value) is (str if self._dtype == "str" else self._fitting)
 
     def append(self, value: Value) -> None:
         if value is None:
@@ -276,6 +278,9 @@ class ColumnBuilder:
         """Append values that are all of one type, or missing, and fit the column as they are."""
         kinds = set(map(type, values))
         gaps = type(None) in kinds
+        if kinds == {type(None)}:
+            self.skip(len(values))
+            return True
         fitting = _TYPES.get(next(iter(kinds - {type(None)}), type(None)), ())
         dtype = self._dtype or next(iter(fitting), None)
         if dtype not in fitting or len(kinds) - gaps != 1:

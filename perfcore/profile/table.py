@@ -6,7 +6,6 @@ an optional validity bitmap: a missing value is absent, never 0 or NaN. Text is 
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +26,7 @@ from perfcore.profile.columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars
 
@@ -47,6 +46,8 @@ __all__ = [
     "refuse_unlike",
     "table",
 ]
+
+_TOGETHER = 1000  # rows that go to the columns at once
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -220,7 +221,7 @@ class TableBuilder:
         self._columns = {spec.name: ColumnBuilder(spec.name, spec) for spec in specs}
         self._rows = 0
         self._row: tuple[object, ...] | None = None  # names and types of the row that was added last
-        self._appenders: list[Callable[[Any], object]] = []  # of its columns
+        self._waiting: list[tuple[Value, ...]] = []  # rows like it that the columns do not hold yet
 
     def __len__(self) -> int:
         return self._rows
@@ -233,39 +234,47 @@ class TableBuilder:
             self._columns[spec.name] = ColumnBuilder(spec.name, spec)
 
     def add(self, **values: Value) -> None:
-        """One row; columns that are not named hold no value in it."""
+        """One row; columns that are not named hold no value in it. A whole number that does not fit 64 bits may be
+        refused only when a later row is added or the table is built."""
         row = (*values, *map(type, values.values()))
-        if row == self._row:  # as the rows of most tables are
-            with contextlib.suppress(OverflowError):
-                for append, value in zip(self._appenders, values.values(), strict=True):
-                    append(value)
-                self._rows += 1
-                return
-        builders = [self._builder(name) for name in values]
-        for builder, value in zip(builders, values.values(), strict=True):
-            if len(builder) == self._rows:
-                builder.append(value)
+        if row != self._row or len(self._waiting) == _TOGETHER:
+            self._take_waiting()
+            builders = [self._builder(name) for name in values]
+            for builder, value in zip(builders, values.values(), strict=True):
+                if len(builder) == self._rows:
+                    builder.append(value)
+            # Most rows are like the one before, and go to the columns many at once.
+            self._row = row if all(map(ColumnBuilder.holds, builders, values.values())) else None
+        else:
+            self._waiting.append(tuple(values.values()))
         self._rows += 1
-        self._row, self._appenders = row, list(map(ColumnBuilder.appender, builders, values.values()))
 
     def extend(self, columns: Mapping[str, Sequence[Value]]) -> None:
         """Many rows, given as columns of one length."""
         lengths = {len(values) for values in columns.values()}
         if len(lengths) > 1:
             raise FormatError(f"table {self.name!r}: columns of different lengths {sorted(lengths)}")
+        self._take_waiting()
         for name, values in columns.items():
             self._builder(name).extend(values)
         self._rows += lengths.pop() if lengths else 0
         self._row = None
 
     def build(self) -> Table:
+        self._take_waiting()
         columns = tuple(builder.build(self._rows) for builder in self._columns.values())
         return Table(self.name, columns, self._rows)
 
     def snapshot(self) -> Table:
         """A copy of the table as it is; more rows can follow."""
+        self._take_waiting()
         columns = tuple(builder.build(self._rows, copy=True) for builder in self._columns.values())
         return Table(self.name, columns, self._rows)
+
+    def _take_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for name, values in zip(self._row or (), zip(*waiting, strict=True), strict=False):
+            self._columns[str(name)].extend(values)
 
     def _builder(self, name: str) -> ColumnBuilder:
         builder = self._columns.get(name)

@@ -334,8 +334,9 @@ def test_rows_of_a_builder_are_those_of_one_without_a_memory(rows: list[dict[str
             for name, column in columns.items():
                 column.append(row.get(name))
         except FormatError:
-            with pytest.raises(FormatError):
+            with pytest.raises(FormatError):  # noqa: PT012  (now, or when the row reaches the columns)
                 builder.add(**row)
+                builder.build()
             return
         if index == at:
             builder.extend({"a": [1]})
@@ -356,6 +357,25 @@ def test_a_row_like_the_one_before_may_need_a_wider_column() -> None:
         {"run": 1, "size": 2**64 - 1, "more": 1},
         {"run": 2, "size": 3, "more": 2},
     ]
+
+
+def test_thousands_of_rows_that_are_alike_are_all_there_in_order() -> None:
+    builder = TableBuilder("t", [ColumnSpec("run", "i64")])
+    rows = [{"run": n, "name": f"f{n % 7}", "size": None if 1500 <= n < 2100 else n, "gap": None} for n in range(2500)]
+    for number, row in enumerate(rows):
+        builder.add(**row)
+        if number == 1200:
+            assert list(builder.snapshot().iter_rows()) == rows[: number + 1]
+    assert len(builder) == len(rows)
+    assert list(builder.build().iter_rows()) == rows
+
+
+def test_a_number_of_more_than_64_bits_is_refused_before_the_table_is_built() -> None:
+    builder = TableBuilder("t")
+    builder.add(x=1)
+    with pytest.raises(FormatError, match="does not fit 64 bits"):  # noqa: PT012  (one of both)
+        builder.add(x=2**64)
+        builder.build()
 
 
 def test_a_builder_refuses_columns_of_different_lengths() -> None:

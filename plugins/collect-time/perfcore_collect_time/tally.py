@@ -50,7 +50,8 @@ class Tally:
             self.runs += 1
             self.disturbed += bothered
             self.hidden += row["max_rss"] is None
-            self.failures.update([result.exitcode] if result.exitcode else [])
+            if result.exitcode:
+                self.failures[result.exitcode] += 1
             if row["run_delay"] is not None:
                 self.waits.append(row["run_delay"] / max(1, row["wall"] or 0))
         return row, bothered
