@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from perfcore_testing.processes import PATIENCE
 
 from perfcore.locks import Lock
 from perfcore.store.lookup import Ref
@@ -343,7 +344,7 @@ def test_a_killed_bisection_goes_on(history: History) -> None:
     process = subprocess.Popen(
         (sys.executable, "-m", "perfcore", *words), cwd=here.path, env=here.real.env, stdout=subprocess.DEVNULL
     )
-    until = time.monotonic() + 600
+    until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None:
         if (here.path / ".perf" / "bisect.json").exists() and journal(here)["sessions"] >= 2:
             break
@@ -609,6 +610,6 @@ def test_an_interrupt_says_how_to_go_on(history: History) -> None:
     for _ in range(4):
         process.stdout.readline()
     os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=600)
+    _, err = process.communicate(timeout=PATIENCE)
     assert "`perf bisect` goes on" in err or process.returncode == 0
     assert list(here.home.rglob("tree-*/work.py")) == []

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from perfcore_testing import profiles
+from perfcore_testing.processes import PATIENCE
 
 from perfcore.model import Header
 
@@ -168,7 +169,7 @@ def test_on_a_terminal_the_user_is_shown_what_runs_and_asked(versions: Here, can
 
 
 def read_until(master: int, words: bytes | None) -> bytes:
-    text, until = b"", time.monotonic() + 600
+    text, until = b"", time.monotonic() + PATIENCE
     while time.monotonic() < until and (words is None or words not in text):
         try:
             more = os.read(master, 4096)

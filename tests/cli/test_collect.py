@@ -15,6 +15,7 @@ import pytest
 from perfcore_check_pair import PairSettings
 from perfcore_check_pair.inference import fewest_pairs
 from perfcore_testing.distributions import Site
+from perfcore_testing.processes import PATIENCE
 
 from perfcore.cli.summary_table import DECISIVE
 
@@ -379,7 +380,7 @@ def test_a_signal_ends_it_with_its_code_and_leaves_nothing(here: Here) -> None:
         assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=600)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + signal.SIGTERM
     assert b"Traceback" not in err
     with pytest.raises(ProcessLookupError):

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 from perfcore_testing.check import measured, noisy
+from perfcore_testing.processes import PATIENCE
 
 from perfcore.text import printable
 
@@ -380,11 +381,11 @@ def test_an_interrupt_leaves_nothing_behind(here: Here, work: Callable[[int], st
         stderr=subprocess.PIPE,
         text=True,
     )
-    end = time.monotonic() + 600
+    end = time.monotonic() + PATIENCE
     while not folder.exists() and time.monotonic() < end:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, (out, err)
     assert out == ""
     assert "interrupted" in err
@@ -400,11 +401,11 @@ def test_an_interrupt_keeps_what_is_complete(here: Here, python: Callable[[str],
     process = subprocess.Popen(
         [sys.executable, "-m", "perfcore", *words], cwd=here.path, env=here.env, stderr=subprocess.PIPE, text=True
     )
-    end = time.monotonic() + 600
+    end = time.monotonic() + PATIENCE
     while (not count.exists() or count.stat().st_size < 36) and time.monotonic() < end:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=600)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert err.count("saved runs of A, ") == err.count("saved runs of B, ") == 1
     pending = here.perf("status", "--json").json["pending"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 
 COMMITS = 40
@@ -88,7 +89,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
     )
     project.perf("init")
     project.perf("config", "trust", "--yes")
-    project.perf("collect", "counted", "--all", "--add", "--repeat", str(REPEATS), "--", "true", timeout=600)
+    project.perf("collect", "counted", "--all", "--add", "--repeat", str(REPEATS), "--", "true", timeout=PATIENCE)
     return History(project, ids)
 
 
@@ -126,12 +127,14 @@ def test_bisect_names_the_commit(history: History, good: int, bad: int, guilty: 
     """With what was measured already and, where that is not enough, with runs of its own."""
     ends = history.ids[good], history.ids[bad]
     words = ("--confidence", "0.99", "--max-runs", "6000", "--json")
-    document = history.project.perf("bisect", *ends, *words, "--collector", "counted", "--", "true", timeout=600).json
+    document = history.project.perf(
+        "bisect", *ends, *words, "--collector", "counted", "--", "true", timeout=PATIENCE
+    ).json
     assert [found["id"] for found in document["found"]] == [history.ids[guilty]]
 
 
 def test_bisect_finds_its_question_in_the_history(history: History) -> None:
     """The last slowdown that lasts."""
     words = ("--confidence", "0.99", "--max-runs", "6000", "--json")
-    document = history.project.perf("bisect", "--auto", *words, timeout=600).json
+    document = history.project.perf("bisect", "--auto", *words, timeout=PATIENCE).json
     assert [found["id"] for found in document["found"]] == [history.ids[SLOWER]]

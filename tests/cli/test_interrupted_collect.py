@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfcore_testing.processes import eventually, living, marker
+from perfcore_testing.processes import PATIENCE, eventually, living, marker
 from perfcore_testing.project import Project
 
 from perfcore.model import Profile
@@ -88,7 +88,7 @@ def started(three: Project, tmp_path: Path, marker: str) -> Iterator[Started]:
 def test_an_interrupt_keeps_the_finished_runs_and_says_how_to_go_on(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGINT)
-    _, err = started.process.communicate(timeout=600)
+    _, err = started.process.communicate(timeout=PATIENCE)
     assert started.process.returncode == 128 + signal.SIGINT
     assert "3 incomplete ones" in err
     assert "--continue" in err
@@ -105,7 +105,7 @@ def test_an_interrupt_keeps_the_finished_runs_and_says_how_to_go_on(started: Sta
 def test_continuing_adds_the_missing_runs_only(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGTERM)
-    started.process.communicate(timeout=600)
+    started.process.communicate(timeout=PATIENCE)
     before = started.taken()
     started.resume()
     assert started.taken() - before == 3 * REPEAT - 7
@@ -142,7 +142,7 @@ def test_a_kill_leaves_the_last_checkpoint_which_can_be_continued(three: Project
 def test_an_incomplete_profile_of_other_options_is_left_alone(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGINT)
-    started.process.communicate(timeout=600)
+    started.process.communicate(timeout=PATIENCE)
     before = started.taken()
     started.resume("--timeout", "1000", "--cleanup", "true")
     assert started.taken() - before == 3 * REPEAT
@@ -152,7 +152,7 @@ def test_an_incomplete_profile_of_other_options_is_left_alone(started: Started) 
 def test_postprocessors_see_the_runs_of_both_sessions(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGINT)
-    started.process.communicate(timeout=600)
+    started.process.communicate(timeout=PATIENCE)
     started.resume("--postprocess", "normalizer")
     left = profiles(started.project)
     assert [len(profile.postprocessors) for profile in left] == [1] * 3

@@ -18,6 +18,7 @@ from pathlib import Path
 import attrs
 import pytest
 from perfcore_testing.distributions import Site
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -80,7 +81,7 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=600,
+            timeout=PATIENCE,
             check=False,
         )
         assert agrees(unmeasured(done.stdout), unmeasured(command.printed)), f"$ {command.typed}\n{done.stdout}"

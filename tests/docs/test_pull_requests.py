@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 from ruamel.yaml import YAML
 
@@ -56,7 +57,7 @@ def run(merged: Project, tmp_path: Path) -> Callable[..., tuple[int, str]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=600,
+            timeout=PATIENCE,
             check=False,
         )
         return done.returncode, done.stdout

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 from perfcore_testing.remotes import register
 from ruamel.yaml import YAML
@@ -55,7 +56,7 @@ def run(project: Project, tmp_path: Path) -> Callable[..., tuple[int, str]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=600,
+            timeout=PATIENCE,
             check=False,
         )
         return done.returncode, done.stdout

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from perfcore_testing.processes import eventually, living
+from perfcore_testing.processes import PATIENCE, eventually, living
 from perfcore_testing.project import Project
 
 from perfcore.errors import CommandFailedError
@@ -121,7 +121,7 @@ def test_the_worker_ends_with_perf(project: Project, ending: signal.Signals) -> 
     pid = project.path / "pid"
     assert eventually(lambda: pid.exists() and pid.read_text().endswith("."))
     perf.send_signal(ending)
-    perf.communicate(timeout=600)
+    perf.communicate(timeout=PATIENCE)
     assert perf.returncode == (130 if ending == signal.SIGINT else -signal.SIGKILL)
     assert eventually(lambda: not _lives(int(pid.read_text().strip("."))))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from perfcore_collect_papi.gate import SLEEP
-from perfcore_testing.processes import Measure
+from perfcore_testing.processes import PATIENCE, Measure
 
 from .conftest import totals
 
@@ -64,7 +64,7 @@ while True:
     sent += [deliver] if deliver else []
     ptrace(STEP, thread, deliver)
     steps["thread"] += 1
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + PATIENCE
     while not (stopped := os.waitpid(thread, ALL | os.WNOHANG))[0] and not asleep(thread):
         assert time.monotonic() < deadline
     if not stopped[0]:
@@ -98,7 +98,7 @@ with Measuring(PapiCollector(PapiSettings(event=("task-clock",))), job) as measu
 
 def test_few_instructions_are_counted_beside_the_program(tmp_path: Path) -> None:
     words = [sys.executable, "-c", STEPPING, RUNNER]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=600)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     steps, signals = json.loads(done.stdout)
     if steps == "refused":
@@ -135,7 +135,7 @@ def test_a_signal_that_the_caller_ignores_is_not_ignored_by_the_command(tmp_path
     script = "trap '' USR1 USR2; exec \"$@\""
     code = "from perfcore_collect_papi import PapiCollector, PapiSettings\n" + MEASURE
     words = ["sh", "-c", script, "sh", sys.executable, "-c", code]
-    subprocess.run(words, cwd=tmp_path, check=True, timeout=600)
+    subprocess.run(words, cwd=tmp_path, check=True, timeout=PATIENCE)
     ignored = int((tmp_path / "signals").read_text().split()[1], 16)
     assert not ignored >> 9 & 1
     assert not ignored >> 11 & 1
@@ -169,7 +169,7 @@ except ChildProcessError:
 @pytest.mark.parametrize(("when", "said"), [("arrived", []), ("failed", ["24"])])
 def test_a_command_that_is_not_let_go_is_ended(tmp_path: Path, when: str, said: list[str]) -> None:
     words = [sys.executable, "-c", ABANDONING, when]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=600, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
     assert done.stdout.splitlines() == [*said, "True 5", "no child"], done.stderr
     assert not (tmp_path / "ran").exists()
 
@@ -193,5 +193,5 @@ print("done")
 def test_a_thread_that_is_woken_before_it_sleeps_ends(tmp_path: Path) -> None:
     """On a busy machine the program has ended before the thread that spawned it runs again."""
     words = [sys.executable, "-c", HASTE]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=600, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
     assert done.stdout == "done\n", done.stderr

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from perfcore_testing.processes import eventually, living
+from perfcore_testing.processes import PATIENCE, eventually, living
 from perfcore_testing.project import Project
 
 FAST = ("collect", "time", "--warmup", "0")
@@ -64,7 +64,7 @@ def test_ctrl_c_ends_the_command_and_keeps_nothing(project: Project, marker: str
     perf = started(project, "--shell", "--", f"setsid sleep {marker} & sleep {marker}")
     assert eventually(lambda: len(living(marker)) == 2)
     perf.send_signal(signal.SIGINT)
-    _, said = perf.communicate(timeout=600)
+    _, said = perf.communicate(timeout=PATIENCE)
     assert perf.returncode == 130
     assert said.strip() == b"interrupted"
     assert living(marker) == []
@@ -76,7 +76,7 @@ def test_ctrl_c_on_the_terminal_reaches_perf_only(project: Project, marker: str)
     perf = started(project, "--shell", "--", f"trap 'touch told' INT; sleep {marker}")
     assert eventually(lambda: len(living(marker)) == 1)
     os.killpg(perf.pid, signal.SIGINT)
-    perf.communicate(timeout=600)
+    perf.communicate(timeout=PATIENCE)
     assert perf.returncode == 130
     assert living(marker) == []
     assert not (project.path / "told").exists()
@@ -88,7 +88,7 @@ def test_kill_9_takes_the_helper_and_the_command_along(project: Project, marker:
     helped = helpers(perf.pid)
     assert helped
     perf.kill()
-    perf.communicate(timeout=600)
+    perf.communicate(timeout=PATIENCE)
     assert eventually(lambda: living(marker) == [] and not any(Path(f"/proc/{pid}").exists() for pid in helped))
     project.perf(*FAST, "--repeat", "1", "--", "true")
     assert pending(project) == 1

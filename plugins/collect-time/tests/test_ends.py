@@ -14,7 +14,7 @@ import pytest
 from perfcore_collect_time import TimeCollector, TimeSettings, launcher
 from perfcore_testing import hostile
 from perfcore_testing.collector import Measuring
-from perfcore_testing.processes import Measure, eventually, living
+from perfcore_testing.processes import PATIENCE, Measure, eventually, living
 
 from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.model import Job
@@ -326,4 +326,4 @@ def _alive(pid: int) -> bool:
 def test_a_helper_whose_sender_was_killed_before_all_was_sent_ends(sent: bytes) -> None:
     """It would wait for the rest for ever, and use all of a CPU for it."""
     command = [sys.executable, "-I", "-S", "-c", launcher._LOAD.format(size=100)]
-    assert subprocess.run(command, input=sent, timeout=600, check=False).returncode == 1
+    assert subprocess.run(command, input=sent, timeout=PATIENCE, check=False).returncode == 1

@@ -208,7 +208,7 @@ def test_sessions_of_a_plan_run_in_its_order(client: Any, tmp_path: Path) -> Non
 def test_progress_comes_back(client: Any) -> None:
     heard = Heard()
     list(DaskExecutor(DaskSettings(), client).submit(plan(python("import time; time.sleep(0.2)")), heard))
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + PATIENCE
     while not heard.texts and time.monotonic() < deadline:
         time.sleep(0.05)
     assert heard.texts

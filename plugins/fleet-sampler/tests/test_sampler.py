@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from perfcore_fleet_kit.glue import Piece, glue
 from perfcore_source_statprofiler.testing import read, union
+from perfcore_testing.processes import PATIENCE
 
 from perfcore.hookspecs import Segment
 
@@ -29,7 +30,7 @@ def run(folder: Path, program: str, interval: float = 60) -> list[Segment]:
     """The segments that a program writes."""
     spool = folder / "spool"
     words = [sys.executable, "-c", _BUSY + program, str(spool), str(interval)]
-    subprocess.run(words, check=True, timeout=600)
+    subprocess.run(words, check=True, timeout=PATIENCE)
     return read(sorted(spool.glob("*.statprof")))
 
 
@@ -145,7 +146,7 @@ def test_a_spool_that_cannot_be_written_harms_nothing(tmp_path: Path) -> None:
     else:
         program = "os.chmod(sys.argv[1], 0o500); busy(0.6); print('done')"
     words = [sys.executable, "-c", _BUSY + program, str(tmp_path / "spool"), "0.1"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
 
 

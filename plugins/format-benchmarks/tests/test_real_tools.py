@@ -15,6 +15,7 @@ import pytest
 from perfcore_format_benchmarks.hyperfine import HyperfineFormat
 from perfcore_format_benchmarks.pyperf import PyperfFormat
 from perfcore_format_benchmarks.pytest_benchmark import PytestBenchmarkFormat
+from perfcore_testing.processes import PATIENCE
 
 from .suites import amounts, nanoseconds
 
@@ -26,7 +27,9 @@ INSTALLED = {distribution.name.lower() for distribution in distributions()}
 def run(words: Sequence[str | Path], folder: Path) -> None:
     # No coverage, no plugins and no options of the tests that run this.
     environment = {key: text for key, text in os.environ.items() if not key.startswith(("PYTEST", "COV", "PYTHON"))}
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600, env=environment, check=False)
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, env=environment, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

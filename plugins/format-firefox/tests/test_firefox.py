@@ -13,6 +13,7 @@ from perfcore_diff_amounts import Amounts
 from perfcore_format_firefox import FirefoxFormat
 from perfcore_sample_kit import SampleRecorder, Samples
 from perfcore_testing import npm, profiles
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 
 from perfcore.errors import FormatError
@@ -61,7 +62,7 @@ class Cli:
         environment = {"HOME": str(self._folder), "PATH": "/usr/bin:/bin"}
         command = [*map(str, self._command), *words]
         return subprocess.run(
-            command, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+            command, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
     def functions(self, path: Path, thread: str = "t-0") -> dict[str, dict[str, Any]]:

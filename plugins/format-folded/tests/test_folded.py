@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from perfcore_format_folded import FoldedFormat, frames, reading
 from perfcore_format_folded.driver import FoldedSettings
 from perfcore_testing import profiles
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 
 from perfcore.errors import FormatError, NotFoundError
@@ -220,7 +221,7 @@ def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
     assert tool, "py-spy is installed with the tests"
     (tmp_path / "program.py").write_text(PROGRAM)
     command = [tool, "record", "--format", "raw", "--rate", "200", "--output", "out.folded", "--"]
-    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=600)
+    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=PATIENCE)
     assert (tmp_path / "out.folded").exists(), done.stderr.decode()
     profile = FoldedFormat().read(tmp_path / "out.folded")
     found = {function.name: function for function in by_function(profile.tables, "samples")}

@@ -16,6 +16,7 @@ from perfcore_format_speedscope import SpeedscopeFormat
 from perfcore_format_speedscope.driver import SpeedscopeSettings
 from perfcore_sample_kit import SampleRecorder, Samples
 from perfcore_testing import npm, profiles
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 
 from perfcore.errors import FormatError
@@ -191,7 +192,7 @@ def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
     assert tool, "py-spy is installed with the tests"
     (tmp_path / "program.py").write_text(PROGRAM)
     command = [tool, "record", "--format", "speedscope", "--rate", "200", "--output", "out.json", "--"]
-    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=600)
+    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=PATIENCE)
     assert (tmp_path / "out.json").exists(), done.stderr.decode()
     with (tmp_path / "out.json").open("rb") as file:
         assert SpeedscopeFormat().sniff(file.read(4096), "out.json")

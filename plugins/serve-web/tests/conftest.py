@@ -17,6 +17,7 @@ import attrs
 import pytest
 from perfcore_testing.measured import NAMES, STEP, measure
 from perfcore_testing.pages import axe, browser, window
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project, empty_project, new_repository, project
 
 __all__ = ["axe", "browser", "empty_project", "project", "window"]
@@ -55,7 +56,7 @@ class Served:
         sent = {name.replace("_", "-"): content for name, content in headers.items()}
         if cookie:
             sent["Cookie"] = cookie
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host="Host" in sent, skip_accept_encoding=True)
             for name, content in sent.items():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_storage_local import LocalStorage
+from perfcore_testing.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ def python() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", _PREAMBLE + script, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=600)
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
     return run
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from perfcore_testing.processes import PATIENCE
 from perfcore_vcs_git import Git
 
 pytest.register_assert_rewrite("perfcore_testing.vcs")
@@ -57,6 +58,6 @@ def python() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(script: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "error", "-c", _PREAMBLE + script, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, **options)
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
 
     return run

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_testing.processes import PATIENCE
 from perfcore_vcs_git import Git
 
 from perfcore.errors import VersionError
@@ -124,7 +125,7 @@ def test_a_walk_that_is_given_up_ends_its_process(driver: Git, script: GitScript
             walk.close()  # type: ignore[attr-defined]
         else:
             del walk
-        deadline = time.monotonic() + 600
+        deadline = time.monotonic() + PATIENCE
         while set(git_children()) - earlier and time.monotonic() < deadline:  # a killed process takes a moment to go
             time.sleep(0.01)
         assert set(git_children()) <= earlier

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_testing.processes import PATIENCE
 from perfcore_testing.vcs import content
 from perfcore_vcs_git import Git
 
@@ -99,7 +100,11 @@ def test_all_kinds_of_changes_come_back(driver: Git, script: GitScript, ids: lis
 def test_a_kill_at_any_step_is_made_good(script: GitScript, ids: list[str], first: int) -> None:
     words = [sys.executable, "-W", "error", str(Path(__file__).with_name("killed_everywhere.py"))]
     done = subprocess.run(
-        [*words, script.root, str(first), "4", ids[0], ids[1]], capture_output=True, text=True, timeout=600, check=False
+        [*words, script.root, str(first), "4", ids[0], ids[1]],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.stderr == ""
     steps, found = map(int, done.stdout.split())
