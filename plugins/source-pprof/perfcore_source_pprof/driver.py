@@ -17,7 +17,8 @@ from perfcore.hookspecs import Segment
 from perfcore.settings import option
 
 _SUFFIXES = (".pb.gz", ".pprof", ".prof", ".pb")
-_COUNTS = ("samples", "sample")  # Go and Python, Node
+_OF_NODE = "sample"  # what pprof-nodejs calls the metric that others call `samples`
+_COUNTS = ("samples", _OF_NODE)
 _TIMES = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 # Numbers that name something; others, such as sizes of objects and times, would be a set of labels each.
 _NAMING = frozenset(("pid", "tid", "process", "process_id", "thread", "thread id", "thread_id"))
@@ -92,8 +93,12 @@ def _period(message: Message, metric: int) -> int:
 
 
 def _times(message: Message) -> tuple[int, int] | None:
-    end = message.time + max(0, message.duration)
-    return (message.time, end) if 0 < message.time <= end <= _LAST_NANOSECOND else None
+    """When sampling began and ended, in ns since 1970. By profile.proto the time is that of the beginning; Node writes
+    the time at which it made the message."""
+    duration = max(0, message.duration)
+    is_end = _OF_NODE in (name for name, _ in message.metrics)
+    begin = message.time - duration if is_end else message.time
+    return (begin, begin + duration) if 0 < begin <= begin + duration <= _LAST_NANOSECOND else None
 
 
 def _labels(labels: Iterable[Label]) -> Labels:
