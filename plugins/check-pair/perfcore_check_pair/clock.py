@@ -12,14 +12,14 @@ from perfcore_check_pair import wording
 if TYPE_CHECKING:
     from perfcore.model import Pairing, Profile
 
-_TIMES = ("ns", "us", "ms", "s")
+TIMES = ("ns", "us", "ms", "s")
 # Idle and busy runs on one machine differ by less; what a governor or turbo changes is more.
 _APART = 0.03
 
 
 def explanation(pairing: Pairing, unit: str, ratio: float | None) -> str:
     """In what the clocks of the two sides differ, where that changes times in the direction that this one changed."""
-    if unit not in _TIMES or ratio is None:
+    if unit not in TIMES or ratio is None:
         return ""
     before, after = (_rate(side.profiles) for side in (pairing.baseline, pairing.target))
     rates = []

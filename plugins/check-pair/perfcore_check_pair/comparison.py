@@ -140,7 +140,19 @@ def _apart(comparison: _Comparison, name: str) -> Apart | None:
     if sessions < _ALIKE:
         return None
     drift = _assumed_drift(comparison, name)
-    return Apart(_spread(comparison, name, drift), sessions, drift)
+    busy = (
+        session_spread.busy_variance(_disturbed(comparison))
+        if drift and _unit(comparison, name) in clock.TIMES
+        else 0.0
+    )
+    return Apart(_spread(comparison, name, drift), sessions, drift, busy)
+
+
+def _disturbed(comparison: _Comparison) -> list[float]:
+    """The share of the runs of each side that the machine disturbed."""
+    return [
+        sum(run.disturbed for run in side.runs) / len(side.runs) for side in (comparison.baseline, comparison.target)
+    ]
 
 
 def _assumed_drift(comparison: _Comparison, name: str) -> float:

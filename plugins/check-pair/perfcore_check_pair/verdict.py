@@ -53,11 +53,13 @@ Levels: TypeAlias = "tuple[float | None, float | None]"
 @attrs.frozen(eq=False)
 class Apart:
     """The sides were measured in different sessions: how much sessions differ here, how often the variance of a
-    session is in the difference of the sides, and by how much two sessions are taken to differ."""
+    session is in the difference of the sides, and by how much two sessions are taken to differ. `busy` is the variance
+    that is added because the machine was busy."""
 
     spread: SessionSpread
     sessions: float
     drift: float
+    busy: float = 0.0
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -225,6 +227,7 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
     kind, reason = _rule(question, settings, estimate, needed)
     parts = [
         wording.sessions(question.apart.spread, question.apart.drift) if question.apart is not None else "",
+        wording.BUSY if question.apart is not None and question.apart.busy else "",
         wording.test(estimate.p_value, _test_name(question)),
         wording.interval(estimate, settings.confidence),
         reason,
@@ -273,7 +276,7 @@ def _rule(question: Question, settings: PairSettings, estimate: Estimate, needed
 def _widened(estimate: Estimate, apart: Apart, confidence: float) -> Estimate:
     """The estimate with an interval and a p-value that include how much sessions differ."""
     quantile = NormalDist().inv_cdf((1 + confidence) / 2)
-    below, above = (((bound - estimate.center) / quantile) ** 2 for bound in (estimate.low, estimate.high))
+    below, above = (((bound - estimate.center) / quantile) ** 2 + apart.busy for bound in (estimate.low, estimate.high))
     return attrs.evolve(
         estimate,
         low=estimate.center - apart.spread.half_width(apart.sessions, below, confidence),

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from perfcore.text import percent, plural, printable, quantity
-from perfcore_check_pair.session_spread import FEW
+from perfcore_check_pair.session_spread import BUSY_DRIFT, FEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +21,7 @@ EXACT_ZERO = "neither side ever varied, and one of them is zero"
 
 
 SIGNED_RANK, RANK_SUM, SESSIONS = "signed-rank", "rank-sum", "session offsets"
+BUSY = f"most runs waited for a CPU, and on a busy machine two sessions may differ by {100 * BUSY_DRIFT:g} %"
 
 
 def sizes(baseline: int, target: int, paired: bool, apart: bool) -> str:
