@@ -15,7 +15,7 @@ import attrs
 
 from perfcore_check_changepoint import drift, sessions, sizes
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.runs import Point, Runs
+from perfcore_check_changepoint.runs import Indexes, Point, Runs
 from perfcore_check_changepoint.series import read
 
 # A window is settled up to HINDSIGHT points before its end: a point is partitioned less than twice on average.
@@ -57,9 +57,11 @@ class Settled:
         return (self.steps[-2].start if len(self.steps) > 1 else 0) + WINDOW if self.steps else 0
 
 
-def detect(values: Sequence[Point], *, penalty: float, confidence: float) -> list[ChangePoint]:
-    """The change points of a series, oldest first."""
-    return resume(Runs.of(values), Settled(), penalty, confidence)[0]
+def detect(
+    values: Sequence[Point], *, penalty: float, confidence: float, machines: Indexes | None = None
+) -> list[ChangePoint]:
+    """The change points of a series, oldest first. `machines` are those of its runs, if there are several."""
+    return resume(attrs.evolve(Runs.of(values), machines=machines), Settled(), penalty, confidence)[0]
 
 
 def resume(runs: Runs, settled: Settled, penalty: float, confidence: float) -> tuple[list[ChangePoint], Settled]:

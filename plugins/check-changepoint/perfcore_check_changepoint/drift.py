@@ -80,10 +80,9 @@ def _with_ramp(points: Points, fitted: Fit, penalty: float) -> Fit | None:
 def _without(points: Points, fitted: Fit) -> Points:
     """The points without the wave and the drifts of the fit, with the noise that it found."""
     if fitted.shifts:
-        spread = spreads(fitted.point_residuals(points), list(fitted.shifts))
-        points = attrs.evolve(points, spread=spread[points.point])
+        points = points.spread_by(spreads(fitted.standard_residuals(points), list(fitted.shifts)))
     elif fitted.growth is not None:
-        points = attrs.evolve(points, spread=fitted.growth[points.point])
+        points = points.spread_by(fitted.growth)
     gone = np.zeros(len(points)) if fitted.wave is None else fitted.wave
     return _minus(points, sum((ramp.trend(len(points)) for ramp in fitted.ramps), gone))
 
@@ -139,7 +138,7 @@ class _History:
     def ramped(self, start: int, end: int) -> Fit | None:
         """The fit with a drift in this part of the series; None where that is no more than chance."""
         count, region = len(self.points), slice(start, end)
-        amounts = without_outliers(self.points.centers)
+        amounts = without_outliers(self.points.centers, self.points.noise)
         if self.fitted.slope or self.fitted.memory:
             slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts[region])
             if slope < self.penalty / 2:

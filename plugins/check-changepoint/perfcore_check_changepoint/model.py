@@ -126,6 +126,10 @@ class Fit:
         """The mean residual of the runs of every point."""
         return points.means(self.residuals)
 
+    def standard_residuals(self, points: Points) -> Floats:
+        """The same in the noise of the machine."""
+        return self.point_residuals(points) / points.noise
+
     def trend(self, count: int) -> Floats:
         """What the level of each point grows by without a change: the slope and the drifts."""
         trend: Floats = self.slope * (np.arange(count, dtype=float) - (count - 1) / 2)
@@ -157,20 +161,21 @@ def _calm(points: Points, penalty: float) -> Fit:
     centers = level_candidates(points.centers)
     plain = noise.normal(1.0, BOUND * penalty)
     first = independent(points, centers, plain, penalty)
-    shifts = spread_shifts(first.point_residuals(points), points.quantum)
+    shifts = spread_shifts(first.standard_residuals(points), points.quantum)
     if shifts:
-        points = attrs.evolve(points, spread=spreads(first.point_residuals(points), shifts)[points.point])
+        points = points.spread_by(spreads(first.standard_residuals(points), shifts))
         first = attrs.evolve(independent(points, centers, plain, penalty), shifts=shifts)
     elif (grown := _growing(points, centers, plain, penalty)) is not None:
         return grown
     if not first.starts:
         return first
     best = attrs.evolve(_best(points, centers, first, penalty), shifts=shifts)
-    if points.spread is None or len(best.starts) < 2 or _is_ordered(points):
+    if not shifts or points.spread is None or len(best.starts) < 2 or _is_ordered(points):
         return best
     # The noise around levels that are none can seem to change.
-    unchanged = _unchanged(attrs.evolve(points, spread=None), penalty)
-    wider = float(points.weight @ np.log(points.spread))  # of every run, so that both totals are of the same values
+    unchanged = _unchanged(points.spread_by(None), penalty)
+    by_shifts = points.spread if points.machine is None else points.spread / points.machine
+    wider = float(points.weight @ np.log(by_shifts))  # of every run, so that both totals are of the same values
     return unchanged if unchanged.total < best.total + wider else best
 
 
@@ -180,7 +185,7 @@ def _growing(points: Points, centers: Floats, plain: Density, penalty: float) ->
     if levels is None:
         return None
     growth = levels / median(levels)
-    points = attrs.evolve(points, spread=growth[points.point])
+    points = points.spread_by(growth)
     centers = np.concatenate([centers, distinct(levels) + points.zero])
     first = independent(points, centers, plain, penalty)
     best = _best(points, centers, first, penalty) if first.starts else first
@@ -202,6 +207,8 @@ def _levels_with_noise(points: Points, centers: Floats, penalty: float) -> Float
     levels = np.repeat(levels, np.diff(bounds))
     expected = levels[points.point]
     residuals = np.abs(points.values - points.zero - expected)
+    if points.machine is not None:
+        residuals /= points.machine
     # Laplace's law of either noise: the logarithm of its scale for every run, and of what that is multiplied by.
     alike = math.log(float(points.weight @ residuals) + _TINY)
     wider = float(points.weight @ np.log(expected)) / points.total_weight
@@ -299,7 +306,7 @@ def quick(points: Points, penalty: float) -> list[int]:
 def _is_ordered(points: Points) -> bool:
     """Whether neighbours are alike: then the values are no noise around one level, however well they could be. The
     autocorrelation of independent values has the variance 1 / n (M. S. Bartlett, 1946, JRSS Supplement 8(1))."""
-    near = np.minimum(np.maximum(points.centers, -_CLOSE), _CLOSE)
+    near = np.minimum(np.maximum(points.centers / points.noise, -_CLOSE), _CLOSE)
     near -= float(near.sum()) / len(near)
     return bool(float(near[1:] @ near[:-1]) * math.sqrt(len(near)) > _ALIKE * float(near @ near))
 

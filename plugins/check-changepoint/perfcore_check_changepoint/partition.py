@@ -13,7 +13,6 @@ It takes time in proportion to points times levels, whatever the number of chang
 
 from __future__ import annotations
 
-import math
 from typing import TypeAlias
 
 import attrs
@@ -138,20 +137,20 @@ def _backward(least: Floats, moved: Floats, stay: Floats, move: Floats | None, c
     return Partition(starts[::-1], levels[::-1], cost)
 
 
-def places(values: Floats) -> Indexes:
+def places(values: Floats, noise: Floats) -> Indexes:
     """The points, beside the first, at which a stretch may begin: those where the sums of neighbours on both sides
-    differ most. All of them where they are few."""
+    differ most, in what the noise of each point makes of it. All of them where they are few."""
     count = len(values)
     if count <= _ALL:
         return np.arange(count)
-    sums = np.concatenate([[0.0], values.cumsum()])
+    sums, squares = (np.concatenate([[0.0], given.cumsum()]) for given in (values, noise * noise))
     chosen = np.zeros(count, dtype=bool)
     chosen[0] = True
     for width, least in _WIDTHS:
         middle = sums[width : count - width + 1]
         apart = np.abs(sums[2 * width :] + sums[: count - 2 * width + 1] - 2 * middle)
         inner = apart[1:-1]
-        above = inner > least * math.sqrt(2 * width)
+        above = inner > least * np.sqrt(squares[2 * width :] - squares[: count - 2 * width + 1])[1:-1]
         chosen[width + 1 : count - width] |= above & (inner >= apart[:-2]) & (inner > apart[2:])
     near = _WIDTHS[0][0] + 1
     chosen[:near] = chosen[-near:] = True

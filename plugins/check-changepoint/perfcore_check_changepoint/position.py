@@ -29,18 +29,18 @@ def likeliest(points: Points, fit: Fit) -> Fit:
     if not fit.starts:
         return fit
     amounts = points.centers - fit.trend(len(points)) - (0.0 if fit.wave is None else fit.wave)
-    starts = [*fit.starts, len(points)]
+    starts, reach = [*fit.starts, len(points)], _FAR * points.noise
     for number, start in enumerate(fit.starts):
         first, last = starts[number - 1] if number else 0, starts[number + 1]
         levels = median(amounts[first:start]), median(amounts[start:last])
-        starts[number] = first + 1 + _offset(fit.costs[first:last], amounts[first:last], levels)
+        starts[number] = first + 1 + _offset(fit.costs[first:last], amounts[first:last], levels, reach[first:last])
     return attrs.evolve(fit, starts=starts[:-1])
 
 
-def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float]) -> int:
+def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float], reach: Floats) -> int:
     """The index, among the points but the first, of that at which the second of two stretches begins."""
     sums = costs.cumsum(axis=0)
-    before, after = (np.log(np.maximum(np.abs(amounts - level) / _FAR, 1.0)) for level in levels)
+    before, after = (np.log(np.maximum(np.abs(amounts - level) / reach, 1.0)) for level in levels)
     nearer = _TAIL * (before - after).cumsum()[:-1]
     # A sum over levels is at most their number times its largest part: most points are excluded by that alone.
     most = sums[:-1].min(axis=1) + (sums[-1] - sums[:-1]).min(axis=1)

@@ -34,6 +34,7 @@ _FAR = 3.0  # spreads from their middle
 _LEVEL = 0.95  # at which the interval of few ratios is right
 _DIGITS = 9  # of the logarithm of a factor; further digits are rounding errors
 _UNKNOWN = 1e6  # times its variance, a factor is as good as unknown
+_MOST = 1.7e308  # below the largest float
 _LARGEST = 700.0  # logarithm of a ratio: exp(709) is the largest float
 
 
@@ -68,13 +69,16 @@ class Joined:
     environments: tuple[str, ...]
     factors: Mapping[str, float]
     doubts: Mapping[str, Doubt]
+    machines: Mapping[str, Indexes]
 
     def doubted(self, history: MeasuredVersions) -> MeasuredVersions:
-        """The history with what is not known of its factors. Its sessions were aligned, machine by machine."""
-        doubt = self.doubts.get(history.environment)
-        if doubt is None:
+        """The history with the machine of each run, and what is not known of the factors. Its sessions were aligned,
+        machine by machine."""
+        name = history.environment
+        if name not in self.doubts:
             return history
-        return attrs.evolve(history, runs=attrs.evolve(history.runs, sessions=None, doubt=doubt))
+        runs = attrs.evolve(history.runs, sessions=None, doubt=self.doubts[name], machines=self.machines[name])
+        return attrs.evolve(history, runs=runs)
 
     def placed(self, located: LocatedChange) -> LocatedChange:
         """The change in the amounts of the machine that measured its first version."""
@@ -107,13 +111,14 @@ def joined(series: Series, measured: Sequence[MeasuredVersions]) -> Joined | Non
     if not continuations:
         return None
     writer, factors, doubts = _Writer.of(series), dict[str, float](), dict[str, Doubt]()
+    machines_of_runs = dict[str, Indexes]()
     for chain in _chains(continuations):
         members = [machines[name] for name in (chain[0].before, *(step.after for step in chain))]
         rises = np.cumsum([0.0, *(step.rise for step in chain)])
         factors |= {member.name: _exp(rise) for member, rise in zip(members, rises.tolist(), strict=True)}
         writer.join(members, factors)
-        doubts[members[0].name] = _doubt(members, chain)
-    return Joined(writer.written(), continuations, series.environments, factors, doubts)
+        doubts[members[0].name], machines_of_runs[members[0].name] = _doubt(members, chain), _of_runs(members)
+    return Joined(writer.written(), continuations, series.environments, factors, doubts, machines_of_runs)
 
 
 @attrs.frozen(eq=False)
@@ -255,7 +260,9 @@ class _Writer:
                 if self.sessions:
                     self.sessions[position] = ()
         for member in members:
-            amounts = np.split(np.asarray(member.runs.amounts) / factors[member.name], member.runs.ends[1:-1])
+            factor = factors[member.name]
+            near = np.minimum(np.asarray(member.runs.amounts), _MOST * min(factor, 1.0))  # so that all stay finite
+            amounts = np.split(near / factor, member.runs.ends[1:-1])
             for position, ordinal, runs in zip(
                 member.positions.tolist(), member.ordinals.tolist(), amounts, strict=True
             ):
@@ -271,6 +278,13 @@ class _Writer:
             values=tuple(self.values),
             sessions=tuple(self.sessions),
         )
+
+
+def _of_runs(members: Sequence[_Machine]) -> Indexes:
+    """The number of the machine of each run of a joined history."""
+    versions = np.concatenate([member.ordinals[member.runs.points] for member in members])
+    numbers = np.repeat(np.arange(len(members)), [len(member.runs.amounts) for member in members])
+    return numbers[versions.argsort(kind="stable")]
 
 
 def _doubt(members: Sequence[_Machine], chain: Sequence[Continuation]) -> Doubt:

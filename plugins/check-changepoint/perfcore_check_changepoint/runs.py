@@ -27,12 +27,13 @@ class Runs:
     """`amounts` are the runs that are finite numbers, an array where all of them are floats; `ends[i]` says how many of
     them the first `i` points have. `sessions`, where any are known, are those of the amounts, by number, and -1 for
     one that no other point shares. `doubt` says which of the points were made comparable by factors that are only
-    estimated."""
+    estimated. `machines`, where there are several, are those of the amounts, by number."""
 
     amounts: Sequence[float]
     ends: Indexes
     sessions: Indexes | None = None
     doubt: Doubt | None = None
+    machines: Indexes | None = None
 
     @classmethod
     def of(cls, values: Sequence[Point], sessions: Sessions = ()) -> Runs:
@@ -65,8 +66,9 @@ class Runs:
         """The points from `start` on that come before `end`."""
         ends = self.ends[start : end + 1]
         sessions = self.sessions[ends[0] : ends[-1]] if self.sessions is not None else None
+        machines = self.machines[ends[0] : ends[-1]] if self.machines is not None else None
         doubt = self.doubt.part(start, end) if self.doubt is not None else None
-        return Runs(self.amounts[ends[0] : ends[-1]], ends - ends[0], sessions, doubt)
+        return Runs(self.amounts[ends[0] : ends[-1]], ends - ends[0], sessions, doubt, machines)
 
     def chosen(self, places: Indexes) -> Runs:
         """These points alone, of which the others have no runs."""
@@ -91,7 +93,8 @@ class Runs:
         window = self.part(start, end)
         amounts = window.amounts.tobytes() if isinstance(window.amounts, np.ndarray) else repr(window.amounts).encode()
         sessions = window.sessions.tobytes() if window.sessions is not None and (window.sessions >= 0).any() else b""
-        return hashlib.blake2b(window.ends.tobytes() + amounts + sessions, digest_size=_DIGEST).hexdigest()
+        machines = window.machines.tobytes() if window.machines is not None else b""
+        return hashlib.blake2b(window.ends.tobytes() + amounts + sessions + machines, digest_size=_DIGEST).hexdigest()
 
     def _taken(self, places: Indexes) -> Sequence[float]:
         if isinstance(self.amounts, np.ndarray):

@@ -98,18 +98,19 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         values = [[_values(series, position, environment) for position in positions.tolist()] for series in many]
         is_code = _measured_in_turn(given, positions.tolist())
         is_small = len(many) < suite.SMALL
+        of_environment = [{history.environment: history for history in histories} for histories in measured]
         result = suite.detect_many(
             values,
             penalty=settings.penalty,
             confidence=settings.confidence,
             is_code=suite.never if is_small else is_code,
+            machines=[own[environment].runs.machines if environment in own else None for own in of_environment],
         )
         if is_small and any(map(is_code, result.machine.changes)):
             return [
                 scan(series, None, settings)[0] for series in run_factor.without(originals)
             ]  # the code of all of them changed
-        for series, parts, mine, changes in zip(many, measured, located, result.changes, strict=True):
-            own = {history.environment: history for history in parts}
+        for series, own, mine, changes in zip(many, of_environment, located, result.changes, strict=True):
             of_own = (
                 LocatedChange.of_union(change, positions, own[environment])
                 for change in changes

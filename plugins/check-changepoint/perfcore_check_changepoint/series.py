@@ -28,6 +28,9 @@ _CLIP = 3.0  # spreads from that median that a point counts at most
 # sqrt(1 - 2 * 2.5 * phi(2.5) / (2 * Phi(2.5) - 1)), phi and Phi being the normal density and distribution.
 _STEP = 2.5
 _WITHIN = 0.9546
+# Of the logarithm of a normal deviation as differences of neighbours tell it: its variance times their number
+# (J. von Neumann, 1941, Annals of Mathematical Statistics 12(4)).
+_OF_LOGARITHM = 0.75
 _MANY = 50  # differences; of fewer, a stretch with more noise is not told from steps, so the larger noise is taken
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
@@ -39,7 +42,7 @@ class Points:
     the indexes of the points in what was given. `value * unit + origin` leads back to the amounts that were given.
     `quantum` is the smallest distance of two values, `first` are the first runs of the points,
     `varying`, where some versions never vary and others do, tells which runs are of the others, and `spread`, where it
-    changes, the noise of every run relative to the typical one."""
+    changes, the noise of every run relative to the typical one, `machine` being that of the machine alone."""
 
     values: Floats
     point: Indexes
@@ -54,6 +57,7 @@ class Points:
     cuts: Indexes
     varying: NDArray[np.bool_] | None = None
     spread: Floats | None = None
+    machine: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.centers)
@@ -67,6 +71,18 @@ class Points:
     def zero(self) -> float:
         """Where an amount of 0 is; infinite where it is too many units away."""
         return -self.origin / self.unit if self.unit else -math.inf
+
+    @property
+    def noise(self) -> Floats:
+        """That of every point on its machine, relative to the typical one."""
+        return np.ones(len(self)) if self.machine is None else self.means(self.machine)
+
+    def spread_by(self, parts: Floats | None) -> Points:
+        """The same points, whose noise is that of their machine times these parts."""
+        if parts is None:
+            return attrs.evolve(self, spread=self.machine)
+        runs = parts[self.point]
+        return attrs.evolve(self, spread=runs if self.machine is None else runs * self.machine)
 
     def means(self, values: Floats) -> Floats:
         """Means over the runs of every point."""
@@ -98,6 +114,8 @@ def read(given: Runs) -> Points | None:
     centers = flat if single else _standard(centers, unit)
     apart = np.diff(distinct(flat))
     weight = _weights(flat, centers, point)
+    machine = None if given.machines is None else _noise_of_machines(flat, point, given.machines)
+    noise = np.ones(len(centers)) if machine is None else np.bincount(point, machine) / counts
     return Points(
         values=flat,
         point=point,
@@ -109,9 +127,37 @@ def read(given: Runs) -> Points | None:
         quantum=float(apart.min()) if len(apart) else 0.0,
         first=first,
         total_weight=float(weight.sum()),
-        cuts=places(without_outliers(centers)),
+        cuts=places(without_outliers(centers, noise), noise),
         varying=_varying(flat, centers, point),
+        spread=machine,
+        machine=machine,
     )
+
+
+def _noise_of_machines(values: Floats, point: Indexes, machines: Indexes) -> Floats | None:
+    """The noise of every run on its machine, where that of the whole series is about 1. An estimate is off as well, so
+    only as much of its distance from the mean of all machines counts as is not explained by that: the share
+    1 - variance / distance^2, and nothing below 0 (W. James and C. Stein, 1961, Berkeley Symposium 4(1)). None where a
+    machine shows no noise at all."""
+    owned = [np.flatnonzero(machines == number) for number in range(int(machines.max()) + 1)]
+    logarithms, counts = np.array([_noise_of_machine(values[mine], point[mine]) for mine in owned]).T
+    if not np.isfinite(logarithms).all():
+        return None
+    distances = (logarithms - float(counts @ logarithms) / max(float(counts.sum()), 1.0)) * (counts > 0)
+    distances *= 1 - _OF_LOGARITHM / np.maximum(counts * distances**2, _OF_LOGARITHM)
+    noise = np.empty(len(values))
+    for mine, distance in zip(owned, distances.tolist(), strict=True):
+        noise[mine] = math.exp(distance)
+    return noise
+
+
+def _noise_of_machine(values: Floats, point: Indexes) -> tuple[float, int]:
+    """Its logarithm, and how many versions tell it; 0 of too few."""
+    first = np.flatnonzero(np.diff(point, prepend=-1))
+    if len(first) < _STILL:
+        return 0.0, 0
+    spread = _spread(medians(values, first, point))
+    return math.log(spread) if spread else -math.inf, len(first)
 
 
 def _varying(values: Floats, centers: Floats, point: Indexes) -> NDArray[np.bool_] | None:
@@ -198,13 +244,14 @@ def _middle_of(low: Floats, high: Floats, other: Floats) -> Floats:
     return middles
 
 
-def without_outliers(amounts: Floats) -> Floats:
+def without_outliers(amounts: Floats, noise: Floats) -> Floats:
     """The amounts, none of them far from the median of its neighbours, whatever the level does."""
     if len(amounts) < _NEIGHBOURS:
         return amounts
     inner, edge = running_medians(amounts, _NEIGHBOURS), _NEIGHBOURS // 2
     middles = np.concatenate([inner[:1].repeat(edge), inner, inner[-1:].repeat(edge)])
-    bounded: Floats = np.minimum(np.maximum(amounts, middles - _CLIP), middles + _CLIP)
+    reach = _CLIP * noise
+    bounded: Floats = np.minimum(np.maximum(amounts, middles - reach), middles + reach)
     return bounded
 
 

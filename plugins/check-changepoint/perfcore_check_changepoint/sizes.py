@@ -44,11 +44,13 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
     flat = points.centers - (trend if fit.wave is None else trend + fit.wave)
     stretches = [flat[start:end] for start, end in pairwise(bounds)]
     levels = [_trimmed_mean(stretch) for stretch in stretches]
-    residuals = np.concatenate([stretch - level for stretch, level in zip(stretches, levels, strict=True)])
+    noise = points.noise
+    residuals = np.concatenate([stretch - level for stretch, level in zip(stretches, levels, strict=True)]) / noise
     changes = []
     for segment, (gain, earliest, latest) in enumerate(_evidence(fit, bounds)):
         start, index, end = bounds[segment : segment + 3]
-        error = _half_interval(residuals, start, index, end, fit.memory, confidence)
+        means = sum(float(noise[a:b] @ noise[a:b]) / (b - a) ** 2 for a, b in ((start, index), (index, end)))
+        error = _half_interval(residuals, start, end, means, fit.memory, confidence)
         size, base = levels[segment + 1] - levels[segment], levels[segment] + trend[index]
         changes.append(
             ChangePoint(
@@ -116,10 +118,11 @@ def _trimmed_mean(values: Floats) -> float:
     return float(ordered[cut : len(ordered) - cut].sum()) / (len(ordered) - 2 * cut)  # a third of the time of .mean()
 
 
-def _half_interval(left: Floats, start: int, index: int, end: int, memory: float, confidence: float) -> float:
+def _half_interval(left: Floats, start: int, end: int, means: float, memory: float, confidence: float) -> float:
     """Half the interval of a difference of two trimmed means (Tukey and McLaughlin, 1963, Sankhya A 25): their
-    variance is that of the winsorised values. Few points borrow the noise of the whole series. Memory makes every
-    point tell less: the variance of a mean is (1 + m) / (1 - m) times as large."""
+    variance is that of the winsorised values times that of two `means` of values with variance 1. Few points borrow the
+    noise of the whole series. Memory makes every point tell less: the variance of a mean is (1 + m) / (1 - m) times as
+    large."""
     near = left[start:end] if end - start >= _ENOUGH else left
     ordered = np.sort(near)
     cut = int(_TRIMMED * len(ordered))
@@ -127,7 +130,7 @@ def _half_interval(left: Floats, start: int, index: int, end: int, memory: float
     freedom = max(len(near) - 2 * cut - 2, 1)
     winsorised -= float(winsorised.sum()) / len(near)
     squares = float(winsorised @ winsorised) / max(len(near) - 2, 1)
-    variance = squares / (1 - 2 * _TRIMMED) ** 2 * (1 / (index - start) + 1 / (end - index))
+    variance = squares / (1 - 2 * _TRIMMED) ** 2 * means
     return student(confidence, freedom) * math.sqrt(variance * (1 + memory) / (1 - memory))
 
 
@@ -143,7 +146,7 @@ def student(confidence: float, freedom: int) -> float:
 
 
 def _noise_changes(points: Points, fit: Fit, shifts: list[int], confidence: float) -> list[ChangePoint]:
-    sizes = np.abs(fit.point_residuals(points))
+    sizes = np.abs(fit.standard_residuals(points))
     bounds = [0, *shifts, len(points)]
     return [
         _noise_change(points, sizes[start:end], start, index, confidence)
@@ -163,16 +166,17 @@ def _noise_change(points: Points, sizes: Floats, start: int, index: int, confide
     gain = max(len(sizes) * math.log((total + tiny) / len(sizes)) - float(costs[offset - 1]), 0.0)
     likely = before[costs <= costs[offset - 1] + _LIKELY]
     low, high = (max(median(side) * NORMAL, 1e-9) for side in (sizes[:offset], sizes[offset:]))
+    unit = points.unit * float(points.noise[index])
     error = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(1.35 * (1 / offset + 1 / (len(sizes) - offset)))
     return ChangePoint(
         index=int(points.indexes[index]),
         kind="noise",
         earliest=int(points.indexes[start + min(offset, int(likely[0]))]),
         latest=int(points.indexes[start + max(offset, int(likely[-1]))]),
-        before=_bounded(low * points.unit),
-        after=_bounded(high * points.unit),
-        low=_bounded((high * math.exp(-error) - low) * points.unit),
-        high=_bounded((high * math.exp(error) - low) * points.unit),
+        before=_bounded(low * unit),
+        after=_bounded(high * unit),
+        low=_bounded((high * math.exp(-error) - low) * unit),
+        high=_bounded((high * math.exp(error) - low) * unit),
         gain=gain,
         p_value=p_value(gain, len(points)),
     )

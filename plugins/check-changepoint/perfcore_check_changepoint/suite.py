@@ -12,6 +12,7 @@ vary at all (instructions, sizes) do not depend on how fast a machine is, and ha
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -48,29 +49,29 @@ def detect_many(
     penalty: float,
     confidence: float,
     is_code: Callable[[ChangePoint], bool] = never,
+    machines: Sequence[Indexes | None] = (),
 ) -> Suite:
     """The change points of series over the same versions: `series[i][j]` was measured for version j, and is NaN or an
     empty sequence where nothing was. What they share is the machine's, and what is left is the code's. `is_code` says
-    of a step that they share whether the machine is known to be the same on both sides: then every series keeps it."""
+    of a step that they share whether the machine is known to be the same on both sides: then every series keeps it.
+    `machines` are those of the runs of each series, where several measured it."""
     if len({len(values) for values in series}) > 1:
         raise ValueError("series over the same versions have the same length")
     scaled = [_Scaled.of(values) for values in series]
     if not scaled:
         return Suite(changes=(), machine=Machine())
     centers, voting = np.array([member.centers for member in scaled]), np.array([member.votes for member in scaled])
-    still = np.zeros(centers.shape[1])
     machine = _without_steps(common(centers, voting, penalty, confidence), is_code)
-    remainders = (member.without(machine_part) for member, machine_part in zip(scaled, machine.parts, strict=True))
-    residual_changes = [detection.detect(values, penalty=penalty, confidence=confidence) for values in remainders]
+    detected = functools.partial(_detected, scaled, machines or [None] * len(scaled), penalty, confidence)
+    residual_changes = detected(machine.parts)
     parts = zip(residual_changes, machine.shares.tolist(), machine.sure.tolist(), voting.tolist(), strict=True)
     own_changes = _credible(
         [list(_own(changes, share, sure, machine.steps if votes else ())) for changes, share, sure, votes in parts]
     )
     if 1 < voting.sum() < SMALL:
-        alone = [detection.detect(member.without(still), penalty=penalty, confidence=confidence) for member in scaled]
         own_changes = [
             [change for change in changes if change.kind != "level" or _alike(change, seen) is not None]
-            for changes, seen in zip(own_changes, alone, strict=True)
+            for changes, seen in zip(own_changes, detected(np.zeros(centers.shape)), strict=True)
         ]
     own_changes, shared = _without_shared(own_changes, np.flatnonzero(voting).tolist(), is_code)
     if shared:
@@ -78,6 +79,16 @@ def detect_many(
         machine = attrs.evolve(machine, steps=tuple(steps))
     amounts = (tuple(map(member.amounts, changes)) for member, changes in zip(scaled, own_changes, strict=True))
     return Suite(changes=tuple(amounts), machine=_described(machine))
+
+
+def _detected(
+    scaled: Sequence[_Scaled], machines: Sequence[Indexes | None], penalty: float, confidence: float, parts: Floats
+) -> list[list[ChangePoint]]:
+    """The changes of every series without its part in the machine."""
+    return [
+        detection.detect(member.without(part), penalty=penalty, confidence=confidence, machines=of_runs)
+        for member, of_runs, part in zip(scaled, machines, parts, strict=True)
+    ]
 
 
 def _without_steps(machine: Common, is_code: Callable[[ChangePoint], bool]) -> Common:

@@ -58,7 +58,7 @@ def test_a_partition_of_a_few_places_is_that_of_all(moving: bool) -> None:
         values = random.normal(size=200) + 4.0 * (np.arange(200) >= 70) - 4.0 * (np.arange(200) >= 130)
         stay = np.minimum((values[:, None] - np.arange(-2, 7)) ** 2 / 2, 5.0)
         move = stay + 0.1 if moving else None
-        cuts = places(values)
+        cuts = places(values, np.ones(len(values)))
         assert len(cuts) < 100
         few, every = partition_at(stay, move, 6.5, cuts), partition(stay, move, 6.5)
         assert few.starts == every.starts
@@ -66,7 +66,7 @@ def test_a_partition_of_a_few_places_is_that_of_all(moving: bool) -> None:
 
 
 def test_few_points_are_all_places() -> None:
-    assert places(np.zeros(40)).tolist() == list(range(40))
+    assert places(np.zeros(40), np.ones(40)).tolist() == list(range(40))
 
 
 @pytest.mark.parametrize("width", [3, 5])

@@ -88,6 +88,33 @@ def test_the_step_of_the_machine_is_no_change_of_the_code() -> None:
     assert all(_machine(changes).ratio is not None for changes in results)
 
 
+def test_machines_of_different_noise_show_no_change_of_the_code() -> None:
+    """One noise for both of them reports noise of the noisier machine as changes, in a quarter of these histories."""
+    noises = [(0.03, 0.01), (0.01, 0.03)] * 50
+    changes = [_code(_scan(_history(seed, noise=noise))) for seed, noise in enumerate(noises)]
+    assert sum(map(bool, changes)) <= 10
+
+
+@pytest.mark.parametrize("noise", [(0.01, 0.03), (0.03, 0.01)])
+def test_small_steps_on_the_calmer_machine_are_found_beside_a_noisy_one(noise: tuple[float, float]) -> None:
+    place = 30 if noise[0] < noise[1] else 90
+    results = [_code(_scan(_history(seed, noise=noise, steps=[(place, 0.025)]))) for seed in range(40)]
+    assert sum(any(abs(int(c.target[:8]) - place) <= 3 for c in changes) for changes in results) >= 35
+
+
+def test_noise_that_grows_on_the_new_machine_has_its_amounts() -> None:
+    growing = np.where(np.arange(VERSIONS) >= 90, 4.0, 1.0)
+    draw = np.random.default_rng(12)
+    old, new = (5e6 * np.exp(draw.normal(0, 1, VERSIONS) * noise) for noise in (0.005, 0.02 * growing))
+    entries = [(number, "1:old", float(old[number])) for number in range(REPLACED)]
+    entries += [(number, "1:new", 2 * float(new[number])) for number in (*LAST_TEN, *range(REPLACED, VERSIONS))]
+    (variance,) = _code(_scan(_series(sorted(entries))))
+    assert variance.kind == "variance"
+    assert abs(int(variance.target[:8]) - 90) <= 5
+    assert variance.baseline_value == pytest.approx(2 * 5e6 * 0.02, rel=0.4)
+    assert variance.target_value == pytest.approx(2 * 5e6 * 0.08, rel=0.4)
+
+
 @pytest.mark.parametrize("place", [REPLACED, REPLACED + 1, REPLACED + 8])
 def test_a_change_of_the_code_around_the_replacement_is_found(place: int) -> None:
     """The shared versions are from all over the history of the old machine, which has another change in it."""
@@ -215,3 +242,15 @@ def test_every_series_of_a_suite_has_a_factor_of_its_own(count: int) -> None:
         assert _machine(changes).ratio == pytest.approx(1 + 0.1 * index, rel=0.02)
         found = [(c.kind, c.target) for c in _code(changes)]
         assert found == ([("degradation", version(REPLACED)[:10])] if index == 1 else [])
+
+
+def test_a_suite_on_machines_of_different_noise_shows_no_change_of_the_code() -> None:
+    suites = [
+        [
+            _history(100 * seed + index, factor=1 + 0.1 * index, noise=(0.03, 0.01), config_id=f"{index:040}")
+            for index in range(8)
+        ]
+        for seed in range(6)
+    ]
+    results = [changes for suite in suites for changes in ChangepointCheck(ChangepointSettings()).scan_many(suite)]
+    assert sum(bool(_code(changes)) for changes in results) <= 5
