@@ -38,7 +38,7 @@ that fails is a warning; what it observed goes on.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -464,9 +464,10 @@ class Check(Protocol):
         ...
 
     @optional
-    def scan_many(self, series: Sequence[Series]) -> Sequence[Sequence[Change]]:
+    def scan_many(self, series: Sequence[Series], memory: MutableMapping[str, bytes]) -> Sequence[Sequence[Change]]:
         """The changes in histories of one metric over the same versions (with no values where nothing was measured),
-        in their order, without what all of them share: that is the machine. Asked for where there are many."""
+        in their order, without what all of them share: that is the machine. Asked for where there are many. `memory`
+        has what the last scan put there, or nothing."""
         ...
 
     @optional

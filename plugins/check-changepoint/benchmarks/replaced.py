@@ -85,7 +85,9 @@ def tried(shared: int, step: float, place: int, count: int, each: int, seed: int
     check, total = ChangepointCheck(ChangepointSettings()), Counts()
     for number in range(each):
         made = [measured(shared, step if index == 0 else 0.0, place, (seed, number), index) for index in range(count)]
-        results = [check.scan(made[0][0], None)[0]] if count == 1 else check.scan_many([series for series, _ in made])
+        results = (
+            [check.scan(made[0][0], None)[0]] if count == 1 else check.scan_many([series for series, _ in made], {})
+        )
         for index, ((_, factor), changes) in enumerate(zip(made, results, strict=True)):
             total += counted(changes, 0.0 if index else step, place, factor)
     return total

@@ -49,7 +49,7 @@ def judged(made: list[Series]) -> tuple[bool, int]:
     """Whether the planted change shows, and how many others do."""
     middle = len(made[0].versions) // 2
     check = ChangepointCheck(ChangepointSettings())
-    changes = [[c for c in each if c.kind != "machine"] for each in check.scan_many(made)]
+    changes = [[c for c in each if c.kind != "machine"] for each in check.scan_many(made, {})]
     right = [c for c in changes[0] if abs(int(c.latest) - middle) <= NEAR]
     return bool(right), sum(map(len, changes)) - len(right)
 

@@ -17,7 +17,7 @@ from perfcore.settings import option
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import MutableMapping, Sequence
 
     from perfcore.model import Change, Series
 
@@ -82,9 +82,9 @@ class ChangepointCheck:
 
         return scan(series, state, self.settings)
 
-    def scan_many(self, series: Sequence[Series]) -> Sequence[Sequence[Change]]:
+    def scan_many(self, series: Sequence[Series], memory: MutableMapping[str, bytes]) -> Sequence[Sequence[Change]]:
         """The changes of series over the same versions, in their order, without changes of the machine that all of them
         share. Those are reported with every series."""
         from perfcore_check_changepoint.scanning import scan_many
 
-        return scan_many(series, self.settings)
+        return scan_many(series, self.settings, memory)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Shift = Literal["level", "drift", "noise"]
 
@@ -39,6 +42,17 @@ class ChangePoint:
     @property
     def size(self) -> float:
         return self.after - self.before
+
+    def among(self, positions: Sequence[int]) -> ChangePoint:
+        """The same change where `positions[i]` is what was point i."""
+        return attrs.evolve(
+            self,
+            index=positions[self.index],
+            earliest=positions[self.earliest],
+            latest=positions[self.latest],
+            undone=None if self.undone is None else positions[self.undone],
+            until=None if self.until is None else positions[self.until],
+        )
 
 
 @attrs.frozen(kw_only=True)

@@ -7,11 +7,12 @@ continues its former series, and one that replaces another continues that one's,
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from perfcore_check_changepoint import (
     run_factor,
     sessions,
     suite,
+    windows,
     wording,
 )
 from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, identity, once, ratios
@@ -70,8 +72,11 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
     return _in_order([*changes_shown, *events]), memory.encode(Memory(settled, reported), key)
 
 
-def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence[Sequence[Change]]:
-    """The changes of histories over the same versions, without changes of the machine that all of them share."""
+def scan_many(
+    many: Sequence[Series], settings: ChangepointSettings, memory: MutableMapping[str, bytes]
+) -> Sequence[Sequence[Change]]:
+    """The changes of histories over the same versions, without changes of the machine that all of them share. `memory`
+    has what is settled of long histories."""
     if not many:
         return []
     for series in many:
@@ -81,6 +86,10 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
                 "the series cover different versions, so their shared changes cannot be separated",
                 hint="give every series all versions, with no values where nothing was measured",
             )
+    if windows.is_long(len(many[0].versions)):
+        histories = [_measured(series) for series in many]
+        if all(replacement.joined(series, own) is None for series, own in zip(many, histories, strict=True)):
+            return _scan_windows(many, histories, settings, memory)
     originals, given = many, list(run_factor.without(many))
     adjusted = [series is not original for series, original in zip(given, originals, strict=True)]
     own_histories = [_measured(series) for series in given]
@@ -140,6 +149,45 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
     ]
 
 
+def _scan_windows(
+    many: Sequence[Series],
+    histories: Sequence[Sequence[MeasuredVersions]],
+    settings: ChangepointSettings,
+    memory: MutableMapping[str, bytes],
+) -> Sequence[Sequence[Change]]:
+    """The same in windows, for each machine by itself. The factors of one that replaces another are of all versions."""
+    located: list[list[LocatedChange]] = [[] for _ in many]
+    adjusted = set[int]()  # changes by their identity in this process
+    moved: list[MachineStep] = []
+    detect_window = functools.partial(_window, settings=settings)
+    for environment in dict.fromkeys(history.environment for own in histories for history in own):
+        of_machine = [{history.environment: history for history in own}.get(environment) for own in histories]
+        positions = np.unique(np.concatenate([history.positions for history in of_machine if history is not None]))
+        own_series = [_of_environment(series, positions.tolist(), environment) for series in many]
+        result = windows.detect(own_series, detect_window, [settings.penalty, settings.confidence], memory, environment)
+        for series, history, mine, changes, shared in zip(
+            many, of_machine, located, result.changes, result.adjusted, strict=True
+        ):
+            for change in changes:
+                if history is not None and _matters(change, series, settings):
+                    mine.append(LocatedChange.of_union(change, positions, history))
+                    adjusted |= {id(mine[-1])} if change.index in shared else set()
+        moved += [
+            MachineStep(LocatedChange(environment, positions, step.change), step.moved, step.measured)
+            for step in result.steps
+        ]
+    return [
+        _in_order(
+            [
+                *_noted(_shown(series, listed, (), settings)[0], [id(change) in adjusted for change in listed]),
+                *machine_events.environments(series, own, (), settings.confidence),
+                *machine_events.steps(series, own, moved, settings),
+            ]
+        )
+        for series, own, listed in zip(many, histories, map(once, located), strict=True)
+    ]
+
+
 def _joined(
     series: Series, measured: list[MeasuredVersions]
 ) -> tuple[replacement.Joined | None, list[MeasuredVersions]]:
@@ -173,10 +221,69 @@ def _changes_shown(
     series: Series, located: Sequence[LocatedChange], settings: ChangepointSettings, *, is_adjusted: bool
 ) -> list[Placed]:
     """The changes for people, with a note where the runs are not as they were measured."""
-    shown = _shown(series, located, (), settings)[0]
-    if not is_adjusted:
-        return shown
-    return [(at, attrs.evolve(change, evidence=f"{change.evidence}; {wording.SHARED}")) for at, change in shown]
+    return _noted(_shown(series, located, (), settings)[0], [is_adjusted] * len(located))
+
+
+def _noted(shown: Sequence[Placed], adjusted: Sequence[bool]) -> list[Placed]:
+    """The changes with a note at those whose runs are not as they were measured."""
+    return [
+        (at, attrs.evolve(change, evidence=f"{change.evidence}; {wording.SHARED}") if is_adjusted else change)
+        for (at, change), is_adjusted in zip(shown, adjusted, strict=True)
+    ]
+
+
+def _of_environment(series: Series, positions: Sequence[int], environment: str) -> Series:
+    """The versions of a series at these positions, with what was measured in one environment."""
+    own = [series.environments[position] == environment for position in positions]
+    sessions = series.sessions if len(series.sessions) == len(series.versions) else ()
+    return attrs.evolve(
+        series,
+        versions=tuple(series.versions[position] for position in positions),
+        environments=(environment,) * len(positions),
+        values=tuple(series.values[at] if is_own else () for at, is_own in zip(positions, own, strict=True)),
+        sessions=tuple(sessions[at] if is_own else () for at, is_own in zip(positions, own, strict=True))
+        if sessions
+        else (),
+    )
+
+
+def _window(many: Sequence[Series], settings: ChangepointSettings) -> windows.WindowChanges:
+    """What `scan_many` detects in series of one machine, before anybody is told."""
+    given = run_factor.without(many)
+    histories = [_measured(series) for series in given]
+    aligned = [_in_one_session(series, own) for series, own in zip(given, histories, strict=True)]
+    is_code = _measured_in_turn(given, range(len(many[0].versions)))
+    is_small = len(many) < suite.SMALL
+    result = suite.detect_many(
+        [series.values for series in aligned],
+        penalty=settings.penalty,
+        confidence=settings.confidence,
+        is_code=suite.never if is_small else is_code,
+    )
+    machine = result.machine
+    if is_small and any(map(is_code, machine.changes)):  # the code of all of them changed
+        alone = tuple(_detected_alone(series, own, settings) for series, own in zip(given, histories, strict=True))
+        return windows.WindowChanges(alone, (False,) * len(many), ())
+    return windows.WindowChanges(
+        changes=result.changes,
+        adjusted=tuple(series is not original for series, original in zip(given, many, strict=True)),
+        steps=tuple(
+            windows.Step(change, len(series), count)
+            for change, series, count in zip(machine.changes, machine.moved, machine.measured, strict=True)
+        ),
+    )
+
+
+def _detected_alone(
+    series: Series, histories: Sequence[MeasuredVersions], settings: ChangepointSettings
+) -> tuple[ChangePoint, ...]:
+    """The changes of one series among the versions of all, as `scan` detects them."""
+    penalty = settings.penalty + math.log(series.comparisons)
+    return tuple(
+        change.among(history.positions.tolist())
+        for history in histories
+        for change in detection.resume(history.runs, detection.Settled(), penalty, settings.confidence)[0]
+    )
 
 
 def _measured_in_turn(many: Sequence[Series], positions: Sequence[int]) -> Callable[[ChangePoint], bool]:

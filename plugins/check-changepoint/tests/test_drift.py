@@ -136,7 +136,7 @@ def test_a_drift_of_one_of_many_series_is_its_own() -> None:
         )
         for number in range(10)
     ]
-    results = ChangepointCheck(ChangepointSettings()).scan_many(many)
+    results = ChangepointCheck(ChangepointSettings()).scan_many(many, {})
     assert [number for number, changes in enumerate(results) if any(c.kind == "drift" for c in changes)] == [3]
 
 

@@ -237,7 +237,7 @@ def test_every_series_of_a_suite_has_a_factor_of_its_own(count: int) -> None:
         )
         for index in range(count)
     ]
-    results = ChangepointCheck(ChangepointSettings()).scan_many(suite)
+    results = ChangepointCheck(ChangepointSettings()).scan_many(suite, {})
     for index, changes in enumerate(results):
         assert _machine(changes).ratio == pytest.approx(1 + 0.1 * index, rel=0.02)
         found = [(c.kind, c.target) for c in _code(changes)]

@@ -40,7 +40,7 @@ def _suite(
 
 
 def _changes(suite: Sequence[Series]) -> list[Sequence[Change]]:
-    return list(ChangepointCheck(ChangepointSettings()).scan_many(suite))
+    return list(ChangepointCheck(ChangepointSettings()).scan_many(suite, {}))
 
 
 def _versions(suite: Sequence[Series]) -> list[list[int]]:

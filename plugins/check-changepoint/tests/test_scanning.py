@@ -131,7 +131,7 @@ def test_a_series_scanned_with_others_has_the_range_of_its_own_versions() -> Non
     sparse = history(normal, 30, 100, [(50, 8.0)])
     values = [(value,) if number % 4 == 0 else () for number, value in enumerate(sparse)]
     suite[2] = attrs.evolve(suite[2], values=tuple(values))
-    (change,) = _check().scan_many(suite)[2]
+    (change,) = _check().scan_many(suite, {})[2]
     assert (change.baseline, change.target) == (version(48)[:10], version(52)[:10])
     assert (change.earliest, change.latest) == (version(49), version(52))
 
@@ -345,7 +345,7 @@ def _suite() -> list[Series]:
 
 
 def test_what_moves_all_series_is_the_machine() -> None:
-    found = _check().scan_many(_suite())
+    found = _check().scan_many(_suite(), {})
     told = {number: [(c.kind, c.target) for c in some] for number, some in enumerate(found)}
     machine = ("machine", version(60)[:10])
     assert told.pop(4) == [("degradation", version(30)[:10]), machine]
@@ -366,7 +366,7 @@ def test_what_moves_all_series_is_the_machine() -> None:
 def test_a_series_that_was_measured_on_one_side_only_shows_no_step_of_the_machine() -> None:
     suite = _suite()
     suite[0] = attrs.evolve(suite[0], values=((),) * 60 + suite[0].values[60:])
-    found = _check().scan_many(suite)
+    found = _check().scan_many(suite, {})
     assert found[0] == []
     assert [(change.kind, change.moved) for change in found[1]] == [("machine", 11)]
 
@@ -375,7 +375,7 @@ def test_a_series_that_was_measured_on_one_side_only_shows_no_step_of_the_machin
 def test_what_moves_few_series_is_the_code_where_one_session_measured_both_sides(per_session: int) -> None:
     """The machine was the same then. Where the sessions differ, the row names both explanations."""
     sessions = tuple(((f"session {index // per_session}", 1),) for index in range(90))
-    found = _check().scan_many([attrs.evolve(one, sessions=sessions) for one in _suite()[:3]])
+    found = _check().scan_many([attrs.evolve(one, sessions=sessions) for one in _suite()[:3]], {})
     kinds = {change.kind for changes in found for change in changes}
     assert all(version(60)[:10] in {change.target for change in changes} for changes in found)
     if per_session == 90:
@@ -394,7 +394,7 @@ def test_what_half_of_a_suite_shows_at_once_has_one_row_with_both_explanations(i
     for number, one in enumerate(suite):
         values = [tuple(run / (1.1 if i >= 60 and number >= 6 else 1.0) for run in v) for i, v in enumerate(one.values)]
         suite[number] = attrs.evolve(one, values=tuple(values), sessions=((("one", 1),),) * 90 if in_turn else ())
-    found = _check().scan_many(suite)
+    found = _check().scan_many(suite, {})
     if in_turn:
         assert [len(changes) for changes in found] == [1] * 4 + [2, 1] + [0] * 6
         return
@@ -412,11 +412,11 @@ def test_what_half_of_a_suite_shows_at_once_has_one_row_with_both_explanations(i
 
 def test_series_over_other_versions_are_refused() -> None:
     with pytest.raises(UsageError, match="cover different versions"):
-        _check().scan_many([series(VALUES), series(VALUES[1:])])
+        _check().scan_many([series(VALUES), series(VALUES[1:])], {})
 
 
 def test_no_series_have_no_changes() -> None:
-    assert _check().scan_many([]) == []
+    assert _check().scan_many([], {}) == []
 
 
 def test_a_suite_on_two_machines_is_two_suites() -> None:
@@ -429,7 +429,7 @@ def test_a_suite_on_two_machines_is_two_suites() -> None:
         )
         for one in _suite()
     ]
-    found = _check().scan_many(suite)
+    found = _check().scan_many(suite, {})
     assert [c.kind for c in found[4]] == ["degradation", "machine"]
     assert all([c.kind for c in some] == ["machine"] for number, some in enumerate(found) if number != 4)
     assert "environment a → b" in found[0][0].evidence

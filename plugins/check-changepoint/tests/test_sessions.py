@@ -222,6 +222,6 @@ def test_what_sessions_share_is_taken_out_of_series_that_are_scanned_together() 
         attrs.evolve(_measured(TURNS, 100 + number, [(100, 0.04)] if number == 3 else []), metric=f"m{number}")
         for number in range(8)
     ]
-    found = ChangepointCheck(ChangepointSettings()).scan_many(many)
+    found = ChangepointCheck(ChangepointSettings()).scan_many(many, {})
     assert [len(some) for some in found] == [0, 0, 0, 1, 0, 0, 0, 0]
     assert abs(_place(found[3][0]) - 100) <= 2

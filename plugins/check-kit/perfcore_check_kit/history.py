@@ -25,7 +25,8 @@ from perfcore_check_kit import series as series_of
 from perfcore_check_kit.series import ConfigHistory, MeasuredVersion
 
 SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before
-_STATES, _RESULTS = "scan states", "scan results"
+_STATES, _RESULTS, _MEMORIES = "scan states", "scan results", "scan memories"
+_MEMORY = msgspec.msgpack.Decoder(dict[str, bytes])
 _DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[tuple[Change, ...], ...]])
 FEWEST = 2  # series of one metric that separate the machine from the code; `changepoint` needs as many
 
@@ -259,10 +260,22 @@ def _scan_many(repository: Repository, group: Sequence[Series], check: HistoryCh
         answered, found = _DECODER.decode(model.get(_RESULTS, key) or b"" if check.key else b"")
         if answered == asked:
             return found
-    joint = [tuple(changes) for changes in check.phases.call("scan_many", series=group)]
+    subject = _digest(json.dumps([check.key, group[0].metric, group[0].unit]).encode())  # also with another benchmark
+    memory = _memory(repository, subject) if check.key else {}
+    before = dict(memory)
+    joint = [tuple(changes) for changes in check.phases.call("scan_many", series=group, memory=memory)]
     if check.key:
         model.put(_RESULTS, {key: msgspec.msgpack.encode((asked, joint))})
+        if memory != before:
+            model.put(_MEMORIES, {subject: msgspec.msgpack.encode(memory)})
     return joint
+
+
+def _memory(repository: Repository, key: str) -> dict[str, bytes]:
+    """What the last scan of these series remembered."""
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return _MEMORY.decode(repository.store.read_model.get(_MEMORIES, key) or b"\x80")  # an empty map
+    return {}
 
 
 def _scan_one(repository: Repository, series: Series, check: HistoryCheck) -> Sequence[Change]:

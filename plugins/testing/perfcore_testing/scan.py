@@ -12,6 +12,7 @@ compares two versions as well has the contract of `perfcore_testing.check` besid
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -251,11 +252,33 @@ class ScanContract:
         assert len(_many(driver, [*many[:2], none, *many[3:]])) == 6
         assert list(_many(driver, [])) == []
 
+    @pytest.mark.parametrize("damage", ["kept", "cut", "other"])
+    def test_a_memory_changes_nothing_but_the_work(self, driver: Any, damage: str) -> None:
+        """A suite that grows, and in which an old version is measured again, is told as one that is seen for the first
+        time; also where the memory is damaged, or of other series."""
+        if not hasattr(driver, "scan_many") or not _remembers(driver):
+            pytest.skip("it remembers nothing of series that are scanned together")
+        memory: dict[str, bytes] = {}
+        suites = [[_long(number, versions) for number in range(4)] for versions in (700, 701, 900)]
+        again = [attrs.evolve(scanned, values=((2e6,), *scanned.values[1:])) for scanned in suites[-1]]
+        for many in (*suites, again):
+            assert driver.scan_many(many, memory) == driver.scan_many(many, {})
+            if damage == "cut":
+                memory |= {key: row[: len(row) // 2] for key, row in memory.items()}
+            if damage == "other":
+                rows = list(memory.values())
+                memory |= dict(zip(memory, [*rows[1:], *rows[:1]], strict=True))
+
+
+def _remembers(driver: Any) -> bool:
+    """Whether `scan_many` takes a memory: a driver may leave it out."""
+    return "memory" in inspect.signature(driver.scan_many).parameters
+
 
 def _many(driver: Any, many: Sequence[Series]) -> Sequence[Sequence[Change]]:
     if not hasattr(driver, "scan_many"):
         pytest.skip("it has no `scan_many`: series are looked at one by one")
-    results: Sequence[Sequence[Change]] = driver.scan_many(many)
+    results: Sequence[Sequence[Change]] = driver.scan_many(many, *[{}] * _remembers(driver))
     assert len(results) == len(many)
     for changes, scanned in zip(results, many, strict=True):
         for change in changes:
@@ -270,6 +293,14 @@ def _shared(number: int, own: float) -> Series:
     return history(
         [value * level for value, level in zip(values, levels, strict=True)], config_id=f"{number:040d}", comparisons=10
     )
+
+
+def _long(number: int, versions: int) -> Series:
+    """The first versions of a history in which one series becomes slower, and later the machine."""
+    values = noisy(1e6 * (number + 1), 70 + number, runs=900, spread=0.005)[:versions]
+    levels = [(1.1 if number == 2 and at >= 300 else 1.0) * (1.3 if at >= 650 else 1.0) for at in range(versions)]
+    amounts = [value * level for value, level in zip(values, levels, strict=True)]
+    return history(amounts, config_id=f"{number:040d}", comparisons=4)
 
 
 def _first(scanned: Series, count: int) -> Series:
