@@ -45,5 +45,5 @@ def decode(data: bytes, where: str) -> Record:
     end = _HEAD.size + 20 * count
     if (magic, version) != _BEGINNING or end > len(content):
         raise FormatError(f"{where} is a record of version {version}", hint="upgrade perfcore")
-    ids = content[_HEAD.size : end].hex()
-    return Record(rank, of.hex(), tuple(ids[at : at + 40] for at in range(0, len(ids), 40)), content[end:])
+    ids = content[_HEAD.size : end].hex(" ", 20).split()
+    return Record(rank, of.hex(), tuple(ids), content[end:])

@@ -11,9 +11,10 @@ import time
 
 from perfcore_command_fleet.status import status_of
 from perfcore_fleet_kit import receipts
+from perfcore_fleet_kit.fleet_index import FleetIndex
 from perfcore_fleet_kit.keys import receipt_name
 from perfcore_fleet_kit.receipts import Pack, Receipt
-from perfcore_fleet_kit.state import FleetIndex, pack_key
+from perfcore_fleet_kit.state import pack_key
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.hookspecs import Part

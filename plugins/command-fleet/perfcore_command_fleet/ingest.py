@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 from perfcore_fleet_kit.commit import Committed, Committer
-from perfcore_fleet_kit.state import FleetIndex
+from perfcore_fleet_kit.fleet_index import FleetIndex
 from perfcore_fleet_kit.texts import TextIndex
 
 from perfcore.errors import FormatError, PerfError, UsageError

@@ -10,9 +10,10 @@ from typing import Any
 import attrs
 import msgspec
 from perfcore_fleet_kit import cells, retention, shares
+from perfcore_fleet_kit.fleet_index import FleetIndex
 from perfcore_fleet_kit.query import Condition, Counted, Merged, Query, Selected, counted, merge, profile_of, select
 from perfcore_fleet_kit.shares import ShareChange, sample_of
-from perfcore_fleet_kit.state import FleetIndex, FleetState
+from perfcore_fleet_kit.state import FleetState
 
 from perfcore.errors import NotFoundError
 from perfcore.model import Profile
@@ -92,7 +93,7 @@ def _nothing(version: str) -> NotFoundError:
 def status(repository: Repository, revision: str | None = None, box: int = DAY) -> FleetStatus:
     """Hosts, boxes and gaps of a version."""
     index = FleetIndex.read(repository.store, repository.version(revision))
-    if not index.streams and not index.problems:
+    if not len(index.briefs.table) and not index.problems:
         raise _nothing(index.version)
     return status_of(index, box)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 import attrs
 import msgspec
-from perfcore_fleet_kit.receipts import Brief
-from perfcore_fleet_kit.state import FleetIndex
+from perfcore_fleet_kit.fleet_index import FleetIndex
+
+from perfcore.profile.table import Table
 
 SCHEMA = 1
 
@@ -70,61 +73,77 @@ class FleetStatus:
 
 def status_of(index: FleetIndex, box: int) -> FleetStatus:
     """The hosts and boxes of a version, boxes of so many ns."""
-    hosts: dict[str, dict[int, HostBox]] = {}
-    newest = living = 0
-    for briefs in index.streams.values():
-        own_rows = set[int]()
-        for brief in briefs.values():
-            boxes = hosts.get(brief.host)
-            if boxes is None:
-                boxes = hosts[brief.host] = {}
-            end, total = brief.end, brief.total
-            begin = end // box * box
-            row = boxes.get(begin)
-            if brief.expired:
-                if row is None:
-                    row = boxes[begin] = HostBox(brief.host, begin)
-                row.expired += 1
-                continue
-            living += 1
-            if end > newest:
-                newest = end
-            partial = 0 if brief.whole else 1
-            if row is None:  # most rows have one segment, and are made with it
-                row = boxes[begin] = HostBox(brief.host, begin, 1, 1, total, total * brief.period, partial)
-                own_rows.add(id(row))
-                continue
-            row.segments += 1
-            row.samples += total
-            row.time += total * brief.period
-            row.partial += partial
-            if id(row) not in own_rows:
-                own_rows.add(id(row))
-                row.streams += 1
+    table = index.briefs.table
+    living = list(map(operator.not_, table["expired"].data))
     return FleetStatus(
         version=index.version,
-        boxes=tuple(_sorted(hosts)),
-        gaps=tuple(gap for briefs in index.streams.values() for gap in _gaps(briefs)),
-        newest=newest,
-        receipts=living,
+        boxes=tuple(_boxes(table, box)),
+        gaps=tuple(_gaps(table)),
+        newest=max(compress(table["end"].data, living), default=0),
+        receipts=sum(living),
         packs=index.packs,
         problems=tuple(index.problems),
     )
 
 
-def _sorted(hosts: Mapping[str, Mapping[int, HostBox]]) -> list[HostBox]:
+def _boxes(table: Table, box: int) -> list[HostBox]:
     """By box, and by host in each."""
-    rows = [row for host in sorted(hosts) for row in hosts[host].values()]
-    rows.sort(key=operator.attrgetter("begin"))
-    return rows
+    names = sorted(table["host"].dictionary)
+    count, rows = len(names), dict[int, HostBox]()
+    keys = _box_keys(table, box, names)
+    columns = (table[name].data.tolist() for name in ("total", "period", "whole", "expired"))
+    for key, samples, period, whole, expired in zip(keys, *columns, strict=True):
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = HostBox(names[key % count], key // count * box)
+        if expired:
+            row.expired += 1
+            continue
+        row.segments += 1
+        row.streams = 1
+        row.samples += samples
+        row.time += samples * period
+        if not whole:
+            row.partial += 1
+    for key, streams in _other_streams(table, keys).items():
+        rows[key].streams += streams
+    return [rows[key] for key in sorted(rows)]
 
 
-def _gaps(briefs: Mapping[int, Brief]) -> Iterator[Gap]:
-    """The gaps of one stream. Segments count from 1."""
-    if (min(briefs), max(briefs)) == (1, len(briefs)):
-        return
-    previous, any_brief = 0, next(iter(briefs.values()))
-    for number in sorted(briefs):
-        if number > previous + 1:
-            yield Gap(any_brief.stream, any_brief.host, previous + 1, number - 1)
-        previous = number
+def _other_streams(table: Table, keys: Sequence[int]) -> Counter[int]:
+    """How many streams each box has besides one of them. Most boxes of a host have one, and are no pairs of a set."""
+    living = list(map(operator.not_, table["expired"].data))
+    own_keys, streams = list(compress(keys, living)), list(compress(table["stream"].data, living))
+    any_stream = dict(zip(own_keys, streams, strict=True))
+    others = {(key, stream) for key, stream in zip(own_keys, streams, strict=True) if any_stream[key] != stream}
+    return Counter(key for key, _ in others)
+
+
+def _box_keys(table: Table, box: int, names: Sequence[str]) -> list[int]:
+    """The box and host of each segment as one integer, in the order of boxes and of names."""
+    places = {name: place for place, name in enumerate(names)}
+    hosts, count = [places[name] for name in table["host"].dictionary], len(names)
+    return [end // box * count + hosts[host] for end, host in zip(table["end"].data, table["host"].data, strict=True)]
+
+
+def _gaps(table: Table) -> Iterator[Gap]:
+    """Segments that are missing, stream by stream. Segments count from 1."""
+    streams, numbers = table["stream"].data, table["number"].data
+    counts, last = Counter(streams), dict[int, int]()
+    for stream, number in zip(streams, numbers, strict=True):
+        if number > last.get(stream, 0):
+            last[stream] = number
+    has_odd = min(numbers, default=1) < 1
+    gapped = {stream: list[int]() for stream in counts if has_odd or last[stream] != counts[stream]}
+    hosts: dict[int, str] = {}
+    if gapped:
+        for stream, number, host in zip(streams, numbers, table["host"].data, strict=True):
+            if stream in gapped:
+                gapped[stream].append(number)
+                hosts.setdefault(stream, table["host"].dictionary[host])
+    for stream, present in gapped.items():
+        previous = 0
+        for number in sorted(present):
+            if number > previous + 1:
+                yield Gap(table["stream"].dictionary[stream], hosts[stream], previous + 1, number - 1)
+            previous = number

@@ -18,9 +18,10 @@ from perfcore.profile.table import Table
 from perfcore.store import objects, sets
 from perfcore.store.store import Store, key_id, object_key, table_object
 from perfcore_fleet_kit import receipts
+from perfcore_fleet_kit.briefs import Brief
+from perfcore_fleet_kit.fleet_index import FleetIndex
 from perfcore_fleet_kit.keys import receipt_name, version_prefix
-from perfcore_fleet_kit.receipts import Brief, Receipt
-from perfcore_fleet_kit.state import FleetIndex
+from perfcore_fleet_kit.receipts import Receipt
 from perfcore_fleet_kit.texts import TextIndex
 
 _TRIES = 100  # writers that were faster at the same segment, or collections of garbage

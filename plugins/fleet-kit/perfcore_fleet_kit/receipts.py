@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.hookspecs import Part, Section
 from perfcore.store import sets
+from perfcore_fleet_kit.briefs import MAX_PAYLOAD, WHOLE, Brief, Briefs
 from perfcore_fleet_kit.glue import Piece
 
 FORMAT = 1
 _LENGTH = struct.Struct("<I")  # in front of the beginnings of a pack's receipts
-MAX_PAYLOAD = 256 << 20  # bytes of a payload, unpacked
-WHOLE = 1 << 62  # added to the rank of a whole segment, so that it takes the place of any part of it
+_BOUND = 1 << 62  # of every number: so columns and ranks hold them
 
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -30,7 +30,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     source: str
     shard: str
     profile: str
-    digest: str
+    digest: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}$")]
     length: int
     begin: int
     end: int
@@ -47,6 +47,10 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     codes: dict[int, str] = {}
     tables: list[str] = []
     problem: str = ""
+
+    def __post_init__(self) -> None:
+        if self.length < 0 or max(map(abs, (self.number, self.end, self.total, self.period, self.length))) >= _BOUND:
+            raise ValueError("a number is beyond the bounds of the format")
 
     @property
     def host(self) -> str:
@@ -81,26 +85,6 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             length=self.length,
             expired=not self.profile,
         )
-
-
-class Brief(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=False):
-    """The beginning of a receipt. A pack holds those of all its receipts in front, because a list of the segments of
-    1,000 hosts over two weeks would otherwise decode every label."""
-
-    stream: str
-    number: int
-    host: str
-    end: int
-    total: int
-    period: int
-    whole: bool
-    digest: str
-    length: int
-    expired: bool = False
-
-    def order(self) -> tuple[int, str]:
-        """Of two of one segment the greater one counts."""
-        return self.length + (WHOLE if self.whole else 0), self.digest
 
 
 class Pack(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +128,7 @@ def encode(value: Receipt | Pack | Tombstone) -> bytes:
     of = value.digest if isinstance(value, Receipt) else "0" * 40
     payload = zlib.compress(msgspec.json.encode(value), 6)
     if isinstance(value, Pack):
-        briefs = zlib.compress(msgspec.json.encode([receipt.brief() for receipt in members]), 6)
+        briefs = Briefs.of(receipt.brief() for receipt in members).encode()
         payload = _LENGTH.pack(len(briefs)) + briefs + payload
     return sets.encode(sets.Record(rank, of, tuple(ids), payload))
 
@@ -160,11 +144,14 @@ def decode(record: sets.Record, type: type[T], where: str) -> T:
     return value
 
 
-def decode_briefs(record: sets.Record, where: str) -> list[Brief]:
+def decode_briefs(record: sets.Record, where: str) -> Briefs:
     """The beginnings of the receipts of a pack."""
     payload = record.payload
-    length = _briefs_length(payload, where)
-    return _decoded(payload[_LENGTH.size : _LENGTH.size + length], list[Brief], where)
+    try:
+        return Briefs.decode(payload[_LENGTH.size : _LENGTH.size + _briefs_length(payload, where)], where)
+    except FormatError:
+        # Of a perfcore that writes them otherwise: the receipts say the same, and take longer.
+        return Briefs.of(receipt.brief() for receipt in decode(record, Pack, where).receipts.values())
 
 
 def _briefs_length(payload: bytes, where: str) -> int:

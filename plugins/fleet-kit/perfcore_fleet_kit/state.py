@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import attrs
 
 from perfcore.errors import PerfError
 from perfcore.store import sets
 from perfcore.store.store import Store
-from perfcore_fleet_kit import receipts
 from perfcore_fleet_kit.dynamic_code import NAMED, parse_unknown
 from perfcore_fleet_kit.keys import SPACE, receipt_name, version_prefix
-from perfcore_fleet_kit.receipts import Brief, Pack, Receipt, Tombstone, decode
+from perfcore_fleet_kit.receipts import Pack, Receipt, Tombstone, decode
 
 PACK = "@pack."
 TOMBSTONE = "@gone."
@@ -48,7 +47,7 @@ class FleetState:
         """Read every receipt of a version. What is damaged is left out, and named."""
         state = cls(version)
         prefix = version_prefix(version)
-        for row in _rows(store, prefix, state.problems):
+        for row in rows(store, prefix, state.problems):
             try:
                 state._take(row)
             except PerfError as error:
@@ -99,53 +98,6 @@ class FleetState:
             self.problems.append(f"there are two different segments {name}, of which one is counted")
 
 
-@attrs.define
-class FleetIndex:
-    """The beginnings of all receipts by stream and number, read much faster than a `FleetState`."""
-
-    version: str
-    streams: dict[str, dict[int, Brief]] = attrs.field(factory=dict)
-    packs: int = 0
-    problems: list[str] = attrs.field(factory=list)
-
-    @classmethod
-    def read(cls, store: Store, version: str) -> FleetIndex:
-        """Read a version. What is damaged is left out, and named."""
-        index = cls(version)
-        expired: list[Brief] = []
-        for row in _rows(store, version_prefix(version), index.problems):
-            try:
-                if row.name.startswith(PACK):
-                    index.packs += 1
-                    index._add(receipts.decode_briefs(row.record, row.key))
-                elif row.name.startswith(TOMBSTONE):
-                    gone = decode(row.record, Tombstone, row.key).expired.values()
-                    expired += [receipt.brief() for receipt in gone]
-                else:
-                    index._add([decode(row.record, Receipt, row.key).brief()])
-            except PerfError as error:
-                index.problems.append(error.message)
-        for brief in expired:
-            index.put(brief)
-        return index
-
-    def get(self, stream: str, number: int) -> Brief | None:
-        return self.streams.get(stream, {}).get(number)
-
-    def put(self, brief: Brief) -> None:
-        self.streams.setdefault(brief.stream, {})[brief.number] = brief
-
-    def _add(self, briefs: Iterable[Brief]) -> None:
-        streams = self.streams
-        for brief in briefs:
-            members = streams.get(brief.stream)
-            if members is None:
-                members = streams[brief.stream] = {}
-            current = members.get(brief.number)
-            if current is None or brief.order() > current.order():
-                members[brief.number] = brief
-
-
 def pack_key(version: str, digest: str) -> str:
     return f"{version_prefix(version)}{PACK}{digest}"
 
@@ -187,7 +139,8 @@ class CodeNames:
         return None
 
 
-def _rows(store: Store, prefix: str, problems: list[str]) -> Iterator[Row]:
+def rows(store: Store, prefix: str, problems: list[str]) -> Iterator[Row]:
+    """All records below a prefix. What is damaged is left out, and named."""
     tags = {row.key: row.tag for row in store.storage.list(prefix)}
     for key, data in store.read_many(tags):
         try:

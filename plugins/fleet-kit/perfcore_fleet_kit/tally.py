@@ -13,13 +13,14 @@ from perfcore_fleet_kit import stack_order
 from perfcore_fleet_kit.counting import Counts, Frame, FunctionCounts, Line, Placed, count, function_id, kind_of
 from perfcore_fleet_kit.dynamic_code import UNKNOWN
 from perfcore_fleet_kit.stack_order import KINDS, NO_ITEM, StackOrder
-from perfcore_fleet_kit.stack_tree import ROOT
+from perfcore_fleet_kit.stack_tree import ROOT, Tree
 from perfcore_fleet_kit.union import Resolve, TreeColumns, Union
 
 if TYPE_CHECKING:
     from perfcore_fleet_kit.stack_order import Numbers
 
 _MOST = 1 << 53  # samples: sums are exact up to there
+_MANY = 20_000  # stacks: below, NumPy is not loaded before a walk in Python is over
 _FUNCTION, _LINE, _SITE, _CALLEE = range(KINDS)
 _SELF_FUNCTION, _SELF_LINE, _SELF_SITE, _SELF_FILE = range(KINDS, 2 * KINDS)
 _SHIFT = 32  # a call site and a callee are the number of a caller, and that of a function behind it
@@ -176,6 +177,30 @@ class Tally:
         name, file, first = columns.functions[function]
         file = self._resolve(file) if file.startswith(UNKNOWN) else file
         return self._numbering.items((name, file, None if offset is None else offset + (first or 0), first))
+
+
+def count_tree(tree: Tree, amounts: Mapping[int, int], placed: Placed | None = None) -> Counts:
+    """As `count`, which takes much longer for a tree with many stacks."""
+    nodes = list(tree.nodes())
+    if len(nodes) < _MANY or not 0 <= min(amounts.values(), default=0) <= sum(amounts.values()) < _MOST:
+        return count(tree, amounts, placed)
+    import numpy as np
+
+    frames = tree.frames()
+    functions = dict.fromkeys((name, file, first) for name, file, _, first in frames)
+    numbers = {function: number for number, function in enumerate(functions)}
+    columns = TreeColumns(
+        functions=list(functions),
+        frames=[
+            (numbers[name, file, first], None if line is None else line - (first or 0))
+            for name, file, line, first in frames
+        ],
+        parents=[parent for parent, _ in nodes],
+        node_frames=[frame for _, frame in nodes],
+    )
+    tally = Tally(lambda file: file, placed)
+    tally.add(columns, np.array(list(amounts), np.int64), np.array(list(amounts.values()), np.int64))
+    return tally.counts()
 
 
 def _by_pair(pairs: Numbers, amounts: Numbers, order: StackOrder) -> Numbers:

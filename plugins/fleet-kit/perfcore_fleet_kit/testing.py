@@ -11,9 +11,10 @@ from perfcore.hookspecs import Part, Section, Segment
 from perfcore.store.store import Store
 from perfcore_fleet_kit.commit import Committed, Committer
 from perfcore_fleet_kit.counting import Counts, count
+from perfcore_fleet_kit.fleet_index import FleetIndex
 from perfcore_fleet_kit.query import Query, counted, merge, select
 from perfcore_fleet_kit.stack_tree import StackTree, rows_table, segment_profile
-from perfcore_fleet_kit.state import FleetIndex, FleetState
+from perfcore_fleet_kit.state import FleetState
 
 VERSION = "1" * 40
 HOUR = 3_600_000_000_000

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from perfcore_fleet_kit import stack_order
-from perfcore_fleet_kit.counting import Counts, count
+from perfcore_fleet_kit.counting import Counts, Frame, count
 from perfcore_fleet_kit.stack_tree import ROOT, StackSet, StackTree
-from perfcore_fleet_kit.tally import Tally
+from perfcore_fleet_kit.tally import Tally, count_tree
 from perfcore_fleet_kit.union import TreeColumns, Union
 
 from perfcore.errors import FormatError
@@ -136,3 +136,29 @@ def test_more_samples_than_can_be_counted_are_refused() -> None:
     columns = TreeColumns.of(tree.tables())
     with pytest.raises(FormatError, match="more samples"):
         Tally(resolve).add(columns, *arrays({0: 1 << 62, ROOT: 1 << 62}))
+
+
+@pytest.mark.parametrize("scale", [1, 1 << 50])
+@pytest.mark.parametrize("seed", range(3))
+def test_one_large_tree_is_counted_as_by_a_walk(seed: int, scale: int) -> None:
+    """Also where the amounts are beyond what floats hold exactly."""
+    columns, amounts = made(random.Random(seed), depth=20, stacks=5_000)
+    union = Union(resolve)
+    union.add(columns, [({node: amount * scale for node, amount in amounts.items()}, 0)])
+    assert len(list(union.tree.nodes())) > 20_000
+
+    def placed(frame: Frame) -> Frame:
+        name, file, line, first = frame
+        return (name, "page.tt", 7, first) if file == "eval:same" and line == 3 else frame
+
+    for at in (None, placed):
+        counts = count_tree(union.tree, union.samples, at)
+        assert counts == count(union.tree, union.samples, at)
+        assert counts.total == scale * sum(amounts.values())
+
+
+def test_a_large_tree_without_samples_counts_nothing() -> None:
+    columns, _ = made(random.Random(1), depth=20, stacks=5_000)
+    union = Union(resolve)
+    union.add(columns, [(dict.fromkeys(range(len(columns.parents)), 0), 0)])
+    assert count_tree(union.tree, {}) == Counts()

@@ -23,6 +23,7 @@ from perfcore_site_kit.stacked import newest_entries, with_stacks
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
+    from perfcore_site_kit.branch import Branch
 
 __all__ = ["INDEX", "AnnotatedSources", "Contents", "SourceLink"]
 
@@ -49,14 +50,15 @@ _DECODER = msgspec.msgpack.Decoder(Contents)
 
 class AnnotatedSources:
     """The annotated sources of the versions of a repository. The read model keeps what a list of pages needs, and the
-    pages of one profile are kept in memory, as those of a site are made one after the other. `releases` gives the tags
-    of versions."""
+    pages of one profile and the profiles of one version are kept in memory, as the pages of a site are made one after
+    the other. `branch` gives the branch as the site has it: another one where something was measured."""
 
-    def __init__(self, repository: Repository, releases: Callable[[], Mapping[str, tuple[str, ...]]]) -> None:
+    def __init__(self, repository: Repository, branch: Callable[[], Branch]) -> None:
         self._repository = repository
-        self._releases = releases
+        self._branch = branch
         self._sources = VersionSources(repository)
         self._last: tuple[object, SourcePages] | None = None
+        self._last_entries: tuple[Branch, str, Sequence[Entry]] | None = None
 
     @functools.cached_property
     def _view(self) -> SourcePagesView | None:
@@ -75,16 +77,14 @@ class AnnotatedSources:
         """A text that differs where other pages are made of the same profiles; empty without a view."""
         return self._view.source_pages_revision if self._view is not None else ""
 
-    def entries(self, version: MinorVersion) -> list[Entry]:
+    def entries(self, version: MinorVersion) -> Sequence[Entry]:
         """The profiles of a version whose sources can be shown, in the order of their configurations."""
-        if self._view is None:
-            return []
-        try:
-            entries = sorted(newest_entries(self._repository, version.id).items())[:_MOST]
-            stacked = with_stacks(self._repository, [entry for _, entry in entries])
-        except PerfError:
-            return []
-        return [entry for _, entry in entries if entry.profile in stacked]
+        branch, last = self._branch(), self._last_entries
+        if last is not None and last[0] is branch and last[1] == version.id:
+            return last[2]
+        entries = self._read_entries(version)
+        self._last_entries = branch, version.id, entries
+        return entries
 
     def entry(self, version: MinorVersion, config_part: str) -> Entry:
         """The one of a configuration, by the part of an address. NotFoundError where there is none."""
@@ -114,7 +114,7 @@ class AnnotatedSources:
 
     def pages(self, version: MinorVersion, entry: Entry) -> SourcePages:
         """The pages of a profile. NotFoundError where they cannot be made."""
-        tags = self._releases().get(version.id, ())
+        tags = self._branch().releases.get(version.id, ())
         key = (self.revision, version.id, entry.profile, tags)
         if self._last is not None and self._last[0] == key:
             return self._last[1]
@@ -130,6 +130,16 @@ class AnnotatedSources:
             return self.pages(version, entry).addresses()
         except PerfError:
             return {}
+
+    def _read_entries(self, version: MinorVersion) -> Sequence[Entry]:
+        if self._view is None:
+            return ()
+        try:
+            entries = sorted(newest_entries(self._repository, version.id).items())[:_MOST]
+            stacked = with_stacks(self._repository, [entry for _, entry in entries])
+        except PerfError:
+            return ()
+        return tuple(entry for _, entry in entries if entry.profile in stacked)
 
     def _view_data(self, version: MinorVersion, entry: Entry, tags: tuple[str, ...]) -> ViewData:
         return ViewData(

@@ -211,7 +211,7 @@ class Site:
         """The annotated sources of versions, where a view makes such pages."""
         from perfcore_site_kit.annotated import AnnotatedSources
 
-        return AnnotatedSources(self.repository, lambda: self.branch.releases)
+        return AnnotatedSources(self.repository, lambda: self.branch)
 
     @functools.cached_property
     def _renderer(self) -> Renderer:

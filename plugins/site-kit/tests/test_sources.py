@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 
+import attrs
 import pytest
 from perfcore_site_kit import paths
 from perfcore_site_kit.annotated import MOST_BYTES
@@ -12,6 +13,7 @@ from perfcore_site_kit.fingerprints import Fingerprints
 from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.site import FILES, SERVER, Mode, Site
 from perfcore_testing import measured as histories
+from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
@@ -119,6 +121,18 @@ def test_contents_are_remembered_and_damaged_rows_made_again(site: Site, sampled
     read_model.put("annotated sources", dict.fromkeys(_keys(site), b"\xc1"))
     assert second.sources.contents(version, entry) == contents
     assert of_kind(Site(open_repository(sampled.path).repository), paths.SOURCES) == listed
+
+
+def test_the_profiles_of_a_version_are_looked_up_once_until_something_is_measured(site: Site, sampled: Project) -> None:
+    sources, version = site.sources, site.branch.versions[histories.STEP]
+    (entry,) = entries = sources.entries(version)
+    assert sources.entries(version) is entries
+    history = open_repository(sampled.path)
+    newer = attrs.evolve(profiles.sampled(3), created=entry.created + 1_000, config_id=entry.config_id)
+    id = history.register(history.save(newer), version.id).profile
+    assert sources.entries(version) is entries, "as the branch of the site is"
+    assert site.refresh()
+    assert [entry.profile for entry in sources.entries(site.branch.versions[histories.STEP])] == [id]
 
 
 def _keys(site: Site) -> list[str]:

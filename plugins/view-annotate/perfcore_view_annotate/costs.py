@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import attrs
-from perfcore_fleet_kit.counting import Counts, FunctionCounts, count, placed_by
+from perfcore_fleet_kit.counting import Counts, FunctionCounts, placed_by
 from perfcore_fleet_kit.dynamic_code import LineRange
+from perfcore_fleet_kit.tally import count_tree
 
 from perfcore_view_annotate.profile_tree import ProfileTree
 
@@ -60,7 +61,7 @@ class Costs:
 
 def costs_of(tree: ProfileTree, ranges: Mapping[str, Sequence[LineRange]]) -> Costs:
     """The costs of a profile. Lines in `ranges` are counted where their text says that they are."""
-    counts = count(tree, tree.amounts, placed_by(ranges) if ranges else None)
+    counts = count_tree(tree, tree.amounts, placed_by(ranges) if ranges else None)
     files: dict[str, FileCosts] = {}
 
     def file_of(name: str) -> FileCosts:

@@ -6,6 +6,7 @@ import functools
 import zlib
 
 from perfcore_fleet_kit import receipts
+from perfcore_fleet_kit.briefs import Briefs
 from perfcore_fleet_kit.receipts import Pack, Receipt, Tombstone
 from perfcore_source_otel import OtelSource
 from perfcore_source_pprof import PprofSource
@@ -64,3 +65,6 @@ def record_of_a_set(data: bytes) -> None:
         decoded(functools.partial(receipts.decode, record, Receipt, "it"))
         decoded(functools.partial(receipts.decode, record, Pack, "it"))
         decoded(functools.partial(receipts.decode, record, Tombstone, "it"))
+    for payload in (data, len(data).to_bytes(4, "little") + data):
+        decoded(functools.partial(receipts.decode_briefs, sets.Record(0, "0" * 40, (), payload), "it"))
+    decoded(functools.partial(Briefs.decode, zlib.compress(data), "it"))
