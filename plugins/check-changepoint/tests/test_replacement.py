@@ -252,5 +252,5 @@ def test_a_suite_on_machines_of_different_noise_shows_no_change_of_the_code() ->
         ]
         for seed in range(6)
     ]
-    results = [changes for suite in suites for changes in ChangepointCheck(ChangepointSettings()).scan_many(suite)]
+    results = [changes for suite in suites for changes in ChangepointCheck(ChangepointSettings()).scan_many(suite, {})]
     assert sum(bool(_code(changes)) for changes in results) <= 5
