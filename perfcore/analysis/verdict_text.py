@@ -51,7 +51,7 @@ def machine(change: Change) -> str:
     """The effect of a change of the machine on the values."""
     if change.moved is not None:
         return f"moved together: {'the machine or the code' if change.reason else 'not the code'}"
-    if change.ratio is not None:  # one machine continues the history of another
+    if change.low is not None:  # one machine continues the history of another
         return printable(change.evidence)
     names = [printable(name[:_ENVIRONMENT]) or "unknown" for name in change.environments]
     return f"another environment ({' → '.join(names)}): not compared" if names else ""

@@ -11,6 +11,7 @@ from perfcore.model import Change
 from perfcore.text import plural
 
 _Event: TypeAlias = tuple[object, ...]
+_ENVIRONMENT = 12  # characters of an id that are shown, as everywhere
 
 
 def merge(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
@@ -58,5 +59,36 @@ def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
     """The change at the first version that shows it, for all commands."""
     first = min(some, key=lambda change: numbers[change.latest])
     measured = first.measured or len({change.config_id for change in some})
-    joined = attrs.evolve(first, measured=measured, config_id="")
+    joined = attrs.evolve(_with_factors(first, some), measured=measured, config_id="")
     return attrs.evolve(joined, label=affected(joined))
+
+
+def _with_factors(first: Change, some: Sequence[Change]) -> Change:
+    """The change with the factors between the machines, where one continues the histories of the other: one factor, or
+    the span of all, as every series has its own. Those of other metrics are others again, and have no place here."""
+    continued = [change for change in some if change.moved is None and change.ratio is not None]
+    if not continued:
+        return first
+    metric, configs = continued[0].metric, {change.config_id for change in continued}
+    alike = [change for change in continued if change.metric == metric]
+    apart = len({change.config_id for change in some} - configs)
+    note = f"; {plural(apart, 'other command')} not compared" if apart else ""
+    if len(alike) == 1:
+        return attrs.evolve(alike[0], evidence=alike[0].evidence + note)
+    before, after = (name[:_ENVIRONMENT] for name in first.environments)
+    factors = sorted(change.ratio or 0.0 for change in alike)
+    return attrs.evolve(
+        first,
+        metric=metric,
+        unit=alike[0].unit,
+        resource="",
+        primary=alike[0].primary,
+        ratio=None,
+        low=min(change.low or 0.0 for change in alike),
+        high=max(change.high or 0.0 for change in alike),
+        confidence=alike[0].confidence,
+        evidence=(
+            f"machine {after} continues {before} by factors of {factors[0]:.4g} to {factors[-1]:.4g}, one for each of "
+            f"{plural(len(alike), 'series', 'series')}{note}"
+        ),
+    )

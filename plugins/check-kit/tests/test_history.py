@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -275,7 +276,8 @@ def test_a_change_of_the_machine_is_told_once_though_a_command_was_not_measured_
 def test_a_machine_that_replaces_another_continues_its_history(
     project: Project, repository: Repository, commands: int
 ) -> None:
-    """It is 30 % slower and measured four older versions as well; the code became slower with its first own version."""
+    """It is slower, by another factor for every command, and measured four older versions as well; the code became
+    slower with its first own version."""
     versions = _versions(project, repository)
     for number, version in enumerate(versions):
         for config in range(commands):
@@ -284,7 +286,7 @@ def test_a_machine_that_replaces_another_continues_its_history(
                 profile = _noisy(10 * number + config, level)
                 _register(repository, version, profile, config_id=f"1:{config}", environment_id="1:a")
             if number >= STEP - 4:
-                profile = _noisy(10 * number + config + 5, 1.3 * level)
+                profile = _noisy(10 * number + config + 5, (1.3 + 0.2 * config) * level)
                 _register(repository, version, profile, config_id=f"1:{config}", environment_id="1:b")
     lines = series.config_histories(repository)
     changes = history.changes(_scan(repository, history.select_series(repository, lines)))
@@ -292,8 +294,30 @@ def test_a_machine_that_replaces_another_continues_its_history(
     assert (code.kind, code.config_id, code.target) == ("degradation", "1:0", versions[STEP][:10])
     assert (machine.kind, machine.baseline, machine.target) == ("machine", versions[STEP - 1][:10], versions[STEP][:10])
     row = check_table.lines([machine], [], everything=True)[1]
-    assert f"machine 1:b continues 1:a from {versions[STEP][:10]} on by a factor of 1." in row
-    assert "from 4 versions measured on both" in row
+    if commands == 1:
+        assert f"machine 1:b continues 1:a from {versions[STEP][:10]} on by a factor of 1." in row
+        assert "from 4 versions measured on both" in row
+        return
+    assert re.search(r"1:b continues 1:a by factors of 1\.[23]\d+ to 1\.[67]\d+, one for each of 3 series$", row)
+    assert machine.ratio is None
+    assert (machine.low or 2) < 1.3 < 1.7 < (machine.high or 0)
+
+
+def test_a_machine_that_continues_some_commands_only_says_so(project: Project, repository: Repository) -> None:
+    versions = _versions(project, repository)
+    for number, version in enumerate(versions):
+        for config in range(3):
+            if number < STEP:
+                profile = _noisy(10 * number + config, 5e6)
+                _register(repository, version, profile, config_id=f"1:{config}", environment_id="1:a")
+            if number >= (STEP if config == 0 else STEP - 4):
+                profile = _noisy(10 * number + config + 5, 6.5e6)
+                _register(repository, version, profile, config_id=f"1:{config}", environment_id="1:b")
+    lines = series.config_histories(repository)
+    (machine,) = history.changes(_scan(repository, history.select_series(repository, lines)))
+    row = check_table.lines([machine], [], everything=True)[1]
+    assert "by factors of 1." in row
+    assert row.endswith("one for each of 2 series; 1 other command not compared")
 
 
 def test_series_scanned_together_may_have_gaps(project: Project, repository: Repository) -> None:
