@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 import attrs
 from perfcore_site_kit.fingerprints import Fingerprints, digest
-from perfcore_site_kit.page_types import FILES, SiteOptions
-from perfcore_site_kit.renderer import DATA
+from perfcore_site_kit.page_types import DATA, FILES, SiteOptions
 from perfcore_site_kit.site import Site
 from perfcore_view_kit.site import Site as Folder
 

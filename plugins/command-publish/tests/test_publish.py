@@ -91,6 +91,17 @@ def test_what_did_not_change_is_not_touched(measured: Project, tmp_path: Path) -
     assert {path: path.stat().st_ino for path in site.rglob("*")} == inodes
 
 
+@pytest.mark.process
+def test_a_site_whose_pages_stay_needs_no_templates(measured: Project, tmp_path: Path) -> None:
+    engine.publish(repository(measured), tmp_path / "site")
+    code = (
+        "import sys; from pathlib import Path; from perfcore.library import open_repository\n"
+        "open_repository().command('publish', folder=Path(sys.argv[1])); print('jinja2' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "site")]
+    assert subprocess.check_output(command, cwd=measured.path, text=True) == "False\n"
+
+
 @pytest.mark.parametrize("event", ["version", "decision", "release", "nothing measured", "title"])
 def test_what_is_added_to_a_site_is_what_a_new_one_has(
     measured: Project, tmp_path: Path, files: Files, event: str

@@ -7,6 +7,9 @@ from typing import Literal
 
 import attrs
 
+DATA = "data"
+"""The folder of the data of charts in a static site."""
+
 
 @attrs.frozen(kw_only=True)
 class SiteOptions:

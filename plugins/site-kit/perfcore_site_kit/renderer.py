@@ -7,7 +7,6 @@ it is in the page, allowed by its hash; for files it is a file beside them, so t
 
 from __future__ import annotations
 
-import hashlib
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
-from perfcore_view_kit import chart, table
+from perfcore_view_kit import chart
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.history_chart import history_chart
-from perfcore_view_kit.page import digest, source
+from perfcore_view_kit.page import digest
 
 from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
 from perfcore.text import percent, plural, quantity
 from perfcore_site_kit import paths, sentences
-from perfcore_site_kit.page_types import Mode, Page
+from perfcore_site_kit.compiled import CompiledTemplates
+from perfcore_site_kit.page_types import DATA, Mode, Page
 from perfcore_site_kit.pages import PAGES
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from perfcore_site_kit.site import Site
 
 _PACKAGE = "perfcore_site_kit"
-DATA = "data"
-"""The folder of the data of charts in a static site."""
 _POLICY = "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; form-action {form}"
 _NOTHING = "default-src 'none'"
 _OWN_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
@@ -62,10 +60,6 @@ class Renderer:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.style = "\n".join((source("perfcore_view_kit", "base.css"), *chart.styles(), source(_PACKAGE, "site.css")))
-        self.script = "\n".join(
-            (source("perfcore_view_kit", "base.js"), *chart.scripts(), table.script(), source(_PACKAGE, "site.js"))
-        )
         self._environment = _environment()
         self.drawn: tuple[object, Mapping[str, bytes], str] | None = None
         """The last chart that several pages of files show: its key, its data, and its figure for a page at the root."""
@@ -80,20 +74,12 @@ class Renderer:
             return _document(page.document(view))
         return self._page(view, page.template, page.build(view))
 
-    def assets(self) -> Mapping[str, bytes]:
-        """The script and the style, under names that change with them."""
-        return {self._name("js"): self.script.encode(), self._name("css"): self.style.encode()}
-
-    def _name(self, suffix: str) -> str:
-        data = self.script if suffix == "js" else self.style
-        return f"assets/site-{hashlib.sha256(data.encode()).hexdigest()[:16]}.{suffix}"
-
     def _page(self, view: View, template: str, context: Mapping[str, Any]) -> Page:
-        mode, site = view.mode, self.site
+        mode, site, assets = view.mode, self.site, self.site.page_assets
         is_file = mode.links == "files"
         policy = _POLICY.format(
-            script="'self'" if is_file else f"'{digest(self.script)}'",
-            style="'self'" if is_file else f"'{digest(self.style)}'",
+            script="'self'" if is_file else f"'{digest(assets.script)}'",
+            style="'self'" if is_file else f"'{digest(assets.style)}'",
             form="'none'" if is_file else "'self'",
         )
         if not is_file:
@@ -103,10 +89,10 @@ class Renderer:
             site_title=site.title,
             branch=site.branch,
             policy=policy,
-            style=Markup(self.style) if not is_file else None,
-            script=Markup(self.script) if not is_file else None,
-            style_link=view.root + self._name("css"),
-            script_link=view.root + self._name("js"),
+            style=Markup(assets.style) if not is_file else None,
+            script=Markup(assets.script) if not is_file else None,
+            style_link=view.root + assets.style_name,
+            script_link=view.root + assets.script_name,
             navigation=[(word, view.link(paths.PagePath(kind)), kind == view.section) for kind, word in NAVIGATION],
             **context,
         )
@@ -193,6 +179,8 @@ def _environment() -> jinja2.Environment:
         finalize=_harmless,
         auto_reload=False,
     )
+    compiled_with = (environment.autoescape, environment.trim_blocks, environment.lstrip_blocks, _harmless.__name__)
+    environment.bytecode_cache = CompiledTemplates(compiled_with)
     environment.filters |= {"percent": percent, "day": sentences.day, "short": lambda version: version.id[:10]}
     environment.globals |= {"plural": plural, "quantity": quantity, "word": verdict_text.word, "sentences": sentences}
     return environment

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from perfcore.model.listener import Listener
     from perfcore.repository.repository import Repository
     from perfcore_site_kit.annotated import AnnotatedSources
+    from perfcore_site_kit.assets import Assets
     from perfcore_site_kit.levels import Level
     from perfcore_site_kit.renderer import Renderer
     from perfcore_site_kit.rows import StoredPoints
@@ -168,7 +169,7 @@ class Site:
 
     def assets(self, mode: Mode = FILES) -> Mapping[str, bytes]:
         """The files that the pages of a mode need beside them, by their names below the root."""
-        return self._renderer.assets() if mode.links == "files" else {}
+        return self.page_assets.files() if mode.links == "files" else {}
 
     def points(self, at: int, index: int) -> list[Point]:
         """A range of a series with its runs."""
@@ -212,6 +213,12 @@ class Site:
         from perfcore_site_kit.annotated import AnnotatedSources
 
         return AnnotatedSources(self.repository, lambda: self.branch)
+
+    @functools.cached_property
+    def page_assets(self) -> Assets:
+        from perfcore_site_kit.assets import Assets
+
+        return Assets()
 
     @functools.cached_property
     def _renderer(self) -> Renderer:

@@ -44,7 +44,8 @@ def table(
     """A table whose first column names its rows; columns of the numbers `left` are text. With `sortable`, people sort
     it by any column and filter it by text. `kinds[i]` is the class of a row, by which pages can style and count it."""
     heads = "".join(f'<th scope="col"{_left(at, left)}>{html.escape(cell)}</th>' for at, cell in enumerate(head))
-    lines = "".join(f"<tr{_kind(kinds, number)}>{_row(row, left)}</tr>" for number, row in enumerate(rows))
+    columns = [_column(at, left) for at in range(max(map(len, rows), default=0))]
+    lines = "".join(f"<tr{_kind(kinds, number)}>{_row(row, columns)}</tr>" for number, row in enumerate(rows))
     classes = f"{name} sortable".strip() if sortable else name
     return (
         f'<div class="scroll" tabindex="0" role="group" aria-label="{html.escape(caption)}"><table class="{classes}">'
@@ -56,20 +57,26 @@ def _kind(kinds: Sequence[str], number: int) -> str:
     return f' class="{html.escape(kinds[number])}"' if number < len(kinds) and kinds[number] else ""
 
 
-def _row(row: Sequence[Content], left: Sequence[int]) -> str:
-    cells = [_cell("td", cell, at, left) for at, cell in enumerate(row)]
-    cells[0] = _cell("th", row[0], 0, left)
-    return "".join(cells)
+def _column(at: int, left: Sequence[int]) -> tuple[str, str, str]:
+    """The tag of the cells of a column, the attributes that follow a key, and the opening of a cell without one."""
+    tag, scope = ("th", ' scope="row"') if at == 0 else ("td", "")
+    return f"{tag}{scope}", _left(at, left), f"<{tag}{scope}{_left(at, left)}>"
 
 
-def _cell(tag: str, content: Content, at: int, left: Sequence[int]) -> str:
-    cell = Cell(content) if isinstance(content, str) else content
-    scope = ' scope="row"' if tag == "th" else ""
+def _row(row: Sequence[Content], columns: Sequence[tuple[str, str, str]]) -> str:
+    """Most cells are texts, and pages have thousands of them."""
+    return "".join(
+        f"{opening}{html.escape(content)}</{tag[:2]}>" if isinstance(content, str) else _cell(content, tag, attributes)
+        for (tag, attributes, opening), content in zip(columns, row, strict=False)
+    )
+
+
+def _cell(cell: Cell, tag: str, attributes: str) -> str:
     key = "" if cell.key is None else f' data-key="{cell.key:.9g}"'
     text = html.escape(cell.text)
     if cell.link:
         text = f'<a href="{html.escape(cell.link)}">{text}</a>'
-    return f"<{tag}{scope}{key}{_left(at, left)}>{cell.picture}{text}</{tag}>"
+    return f"<{tag}{key}{attributes}>{cell.picture}{text}</{tag[:2]}>"
 
 
 def _left(at: int, left: Sequence[int]) -> str:
