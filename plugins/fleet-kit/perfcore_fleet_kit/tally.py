@@ -5,6 +5,8 @@ have samples. What is done for each stack is done by NumPy, what is done for eac
 from __future__ import annotations
 
 import functools
+import itertools
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -181,8 +183,8 @@ class Tally:
 
 def count_tree(tree: Tree, amounts: Mapping[int, int], placed: Placed | None = None) -> Counts:
     """As `count`, which takes much longer for a tree with many stacks."""
-    nodes = list(tree.nodes())
-    if len(nodes) < _MANY or not 0 <= min(amounts.values(), default=0) <= sum(amounts.values()) < _MOST:
+    nodes = array("q", itertools.chain.from_iterable(tree.nodes()))
+    if len(nodes) < 2 * _MANY or not 0 <= min(amounts.values(), default=0) <= sum(amounts.values()) < _MOST:
         return count(tree, amounts, placed)
     import numpy as np
 
@@ -195,8 +197,8 @@ def count_tree(tree: Tree, amounts: Mapping[int, int], placed: Placed | None = N
             (numbers[name, file, first], None if line is None else line - (first or 0))
             for name, file, line, first in frames
         ],
-        parents=[parent for parent, _ in nodes],
-        node_frames=[frame for _, frame in nodes],
+        parents=nodes[::2],
+        node_frames=nodes[1::2],
     )
     tally = Tally(lambda file: file, placed)
     tally.add(columns, np.array(list(amounts), np.int64), np.array(list(amounts.values()), np.int64))

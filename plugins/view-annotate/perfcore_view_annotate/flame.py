@@ -32,19 +32,17 @@ class Box:
 def boxes(tree: ProfileTree, total: int) -> list[Box]:
     """The boxes that are wide enough to be seen, each before those above it, the widest of a row first."""
     ids = [function_id(name, file, first) for name, file, _, first in tree.frames()]
-    amounts = _with_callees(tree)
-    children: dict[int, list[int]] = {}
-    for node, parent in enumerate(tree.parents):
-        if amounts[node]:
-            children.setdefault(parent, []).append(node)
+    amounts, first_child, sibling = _with_callees(tree)
     placed: list[Box] = []
     waiting: list[tuple[Sequence[int], int, float]] = [((NOWHERE,), 0, 0.0)]
     while waiting:
         nodes, depth, left = waiting.pop()
         groups: dict[str, list[int]] = {}
         for node in nodes:
-            for child in children.get(node, ()):
+            child = first_child[node]
+            while child != NOWHERE:
                 groups.setdefault(ids[tree.node_frames[child]], []).append(child)
+                child = sibling[child]
         widths = {id: sum(map(amounts.__getitem__, group)) / total for id, group in groups.items()}
         following = []
         for id in sorted(groups, key=lambda id: (-widths[id], id)):
@@ -58,16 +56,20 @@ def boxes(tree: ProfileTree, total: int) -> list[Box]:
     return sorted(placed, key=lambda box: (box.depth, box.left))
 
 
-def _with_callees(tree: ProfileTree) -> list[int]:
-    amounts = [0] * len(tree.parents)
+def _with_callees(tree: ProfileTree) -> tuple[list[int], list[int], list[int]]:
+    """(what each stack took with its callees, its first callee that took something, the next callee of its caller). The
+    first of the outermost stacks is behind all others, at `NOWHERE`."""
+    size = len(tree.parents)
+    amounts, first_child, sibling = [0] * (size + 1), [NOWHERE] * (size + 1), [NOWHERE] * size
     for node, amount in tree.amounts.items():
-        if node != NOWHERE:
-            amounts[node] = amount
-    for node in range(len(amounts) - 1, -1, -1):
-        parent = tree.parents[node]
-        if parent != NOWHERE:
-            amounts[parent] += amounts[node]
-    return amounts
+        amounts[node] = amount
+    for node in range(size - 1, -1, -1):
+        amount = amounts[node]
+        if amount:
+            parent = tree.parents[node]
+            amounts[parent] += amount
+            sibling[node], first_child[parent] = first_child[parent], node
+    return amounts, first_child, sibling
 
 
 def picture(placed: Sequence[Box], name: dict[str, str], file: dict[str, str], address: dict[str, str]) -> str:

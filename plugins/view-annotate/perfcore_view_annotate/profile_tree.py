@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -114,7 +115,7 @@ def _frames(stacks: Stacks) -> list[Frame]:
 
 def _parents_first(parents: Sequence[int]) -> tuple[list[int] | None, list[int] | None]:
     """(old numbers in their new order, new numbers by old ones); None where they are in order."""
-    if all(parent < node for node, parent in enumerate(parents)):
+    if all(map(operator.lt, parents, range(len(parents)))):
         return None, None
     depths = [0] * len(parents)
     for node in range(len(parents)):
