@@ -23,6 +23,7 @@ from perfcore_check_changepoint.doubt import Doubt, Factors
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, median
+from perfcore_check_changepoint.sparse import Sparse, normal, ridge
 
 _MEETINGS = 4  # that a session needs, so that one at which the code changed is outvoted
 _NEAR = 8  # versions on either side of a meeting from which its rise is estimated
@@ -30,17 +31,25 @@ _HUBER = 1.345  # spreads from which on a meeting counts less: 95 % efficient fo
 _ROUNDS = 8  # of reweighting, a fixed number so that the time is bounded
 _DIGITS = 9  # of an offset; further digits are rounding errors
 _EXACT = 1e-10  # noise below which amounts are exact
-_TINY = 1e-9  # share of the largest variance under which one is rounding
 # Three standard deviations of chi-squared: 0.1 % where it is close to normal.
 _CLEAR = 3.0  # standard deviations by which offsets are more than noise would make them
 
 
 @attrs.frozen(eq=False)
 class Aligned:
-    """A series as if all of it had been measured in one session, and how well that is known."""
+    """A series as if all of it had been measured in one session. `column` is the number of each run's session among the
+    estimated ones, -1 of another."""
 
     runs: Runs
-    doubt: Doubt
+    estimate: _Estimate
+    column: Indexes
+
+    @property
+    def doubt(self) -> Doubt:
+        """How well that is known. It takes a matrix of all pairs of sessions, so it is made for a window."""
+        share, known = np.zeros((len(self.runs), self.estimate.meetings.count)), self.column >= 0
+        np.add.at(share, (self.runs.points[known], self.column[known]), 1.0)
+        return Doubt(Factors(share / self.runs.counts[:, None].clip(min=1), self.estimate.covariance))
 
 
 def shared(many: Sequence[Series], before: int, after: int) -> bool:
@@ -58,19 +67,16 @@ def align(given: Runs, start: int) -> Aligned | None:
     if observations is None:
         return None
     names = np.unique(observations.session)
-    offsets, covariance = _offsets(_Meetings.of(observations, names))
+    estimate = _estimated(_Meetings.of(observations, names))
     tail = given.part(start, len(given))
     assert tail.sessions is not None
     column = np.searchsorted(names, tail.sessions).clip(max=len(names) - 1)
     has_session = names[column] == tail.sessions
-    share = np.zeros((len(tail), len(names)))
-    np.add.at(share, (tail.points[has_session], column[has_session]), 1.0)
     with np.errstate(over="ignore"):
-        amounts = tail.amounts / np.where(has_session, np.exp(offsets)[column], 1.0)
+        amounts = tail.amounts / np.where(has_session, np.exp(estimate.offsets)[column], 1.0)
     if not np.isfinite(amounts).all():
         return None
-    doubt = Doubt(Factors(share / tail.counts[:, None].clip(min=1), covariance))
-    return Aligned(attrs.evolve(tail, amounts=amounts), doubt)
+    return Aligned(attrs.evolve(tail, amounts=amounts), estimate, np.where(has_session, column, -1))
 
 
 @attrs.frozen(eq=False)
@@ -128,12 +134,13 @@ def _medians(values: Floats, owner: Indexes, count: int) -> Floats:
 
 @attrs.frozen(eq=False)
 class _Meetings:
-    """Where one session is followed by another: by how much the amount rises, the session that comes (1) and the one
-    that goes (-1), and how many versions on each side tell. Meeting m is between the pieces m and m + 1."""
+    """Where one session is followed by another: by how much the amount rises, the session that comes and the one that
+    goes, by number, and how many versions on each side tell. Meeting m is between the pieces m and m + 1."""
 
     rise: Floats
-    design: Floats
+    pieces: Indexes
     sizes: Floats
+    count: int
 
     @classmethod
     def of(cls, seen: _Observations, names: Indexes) -> _Meetings:
@@ -141,11 +148,8 @@ class _Meetings:
         bounds = [*starts.tolist(), len(seen.amount)]
         pieces = [seen.amount[start:end] for start, end in pairwise(bounds)]
         rise = np.array([median(after[:_NEAR]) - median(before[-_NEAR:]) for before, after in pairwise(pieces)])
-        meeting, column = np.arange(len(rise)), np.searchsorted(names, seen.session[starts])
-        design = np.zeros((len(rise), len(names)))
-        design[meeting, column[1:]] = 1.0
-        design[meeting, column[:-1]] = -1.0
-        return cls(rise, design, np.minimum(np.diff(bounds), _NEAR).astype(float))
+        sessions = np.searchsorted(names, seen.session[starts])
+        return cls(rise, sessions, np.minimum(np.diff(bounds), _NEAR).astype(float), len(names))
 
     @property
     def variance(self) -> Floats:
@@ -153,34 +157,75 @@ class _Meetings:
         variance: Floats = 1 / self.sizes[1:] + 1 / self.sizes[:-1]
         return variance
 
+    @property
+    def design(self) -> Sparse:
+        """The session that comes to each meeting (1), and the one that goes (-1)."""
+        signs = np.ones((len(self.rise), 2))
+        signs[:, 1] = -1.0
+        return Sparse(np.stack([self.pieces[1:], self.pieces[:-1]], axis=1), signs, self.count)
+
+    def noise(self, weight: Floats) -> Sparse:
+        """What the noise of each piece adds to the weighted rises of the sessions: it is in the meetings on both sides
+        of it, with other signs."""
+        near = np.concatenate([[0.0], weight, [0.0]])
+        middle = np.arange(len(self.pieces))
+        columns = self.pieces[np.stack([np.maximum(middle - 1, 0), middle, np.minimum(middle + 1, len(middle) - 1)], 1)]
+        parts = np.stack([-near[:-1], near[:-1] + near[1:], -near[1:]], axis=1)
+        return Sparse(columns, parts / np.sqrt(self.sizes)[:, None], self.count)
+
     def spread(self, offsets: Floats) -> tuple[Floats, float]:
         """How far off each meeting is, and the noise of a version."""
-        off = np.abs(self.rise - self.design @ offsets) / np.sqrt(self.variance)
+        off = np.abs(self.rise - self.design.times(offsets)) / np.sqrt(self.variance)
         free = max(len(off) - len(offsets) + 1, 1)
         return off, NORMAL * median(off) * math.sqrt(len(off) / free)
 
 
-def _offsets(meetings: _Meetings) -> tuple[Floats, Floats]:
-    """The offsets of the sessions and their covariance, by weighted least squares over all meetings. Offsets that are
-    no more than noise would make them are none."""
-    offsets, design = np.zeros(meetings.design.shape[1]), meetings.design
+@attrs.frozen(eq=False)
+class _Estimate:
+    """The offsets of the sessions, the weights of the meetings that tell them, and the noise of a version."""
+
+    meetings: _Meetings
+    offsets: Floats
+    weight: Floats
+    spread: float
+
+    @property
+    def covariance(self) -> Floats:
+        """That of the offsets."""
+        design = self.meetings.design.dense
+        weighted = design.T * self.weight
+        solve = _inverse(weighted @ design) @ weighted
+        pieces = np.zeros((len(self.offsets), len(self.meetings.sizes)))  # the noise of a piece is in two meetings
+        pieces[:, 1:] += solve
+        pieces[:, :-1] -= solve
+        covariance: Floats = self.spread**2 * (pieces / self.meetings.sizes) @ pieces.T
+        return covariance
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the offsets are more than noise would make them: x'C^-1 x, where C = s^2 K^-1 M K^-1, K being the
+        normal matrix and M that of its noise."""
+        if not self.spread:
+            return bool(self.offsets.any())
+        moved = normal(self.meetings.design, self.weight).times(self.offsets)
+        noise = normal(self.meetings.noise(self.weight), np.ones(len(self.meetings.sizes)))
+        freedom = len(self.offsets) - 1
+        clear = float(moved @ noise.solve(moved)) / self.spread**2
+        return clear > freedom + _CLEAR * math.sqrt(2 * freedom)
+
+
+def _estimated(meetings: _Meetings) -> _Estimate:
+    """By weighted least squares over all meetings. Offsets that are no more than noise would make them are none."""
+    offsets, design = np.zeros(meetings.count), meetings.design
     for _ in range(_ROUNDS):
         off, spread = meetings.spread(offsets)
         weight = np.minimum(1.0, max(_HUBER * spread, _EXACT) / np.maximum(off, _EXACT)) / meetings.variance
-        weighted = design.T * weight
-        solve = _inverse(weighted @ design) @ weighted
-        offsets = np.round(solve @ meetings.rise, _DIGITS)
+        offsets = np.round(normal(design, weight).solve(design.transposed(weight * meetings.rise)), _DIGITS)
     spread = meetings.spread(offsets)[1]
-    pieces = np.zeros((len(offsets), len(meetings.sizes)))  # the weight of each piece: its noise is in two meetings
-    pieces[:, 1:] += solve
-    pieces[:, :-1] -= solve
-    covariance: Floats = (spread if spread > _EXACT else 0.0) ** 2 * (pieces / meetings.sizes) @ pieces.T
-    clear, freedom = float(offsets @ _inverse(covariance) @ offsets), len(offsets) - 1
-    none = clear <= freedom + _CLEAR * math.sqrt(2 * freedom)
-    return np.zeros(len(offsets)) if none else offsets, covariance
+    estimate = _Estimate(meetings, offsets, weight, spread if spread > _EXACT else 0.0)
+    return estimate if estimate.is_clear else attrs.evolve(estimate, offsets=np.zeros(len(offsets)))
 
 
 def _inverse(matrix: Floats) -> Floats:
     """The inverse of a singular matrix: differences of sessions leave their mean open, so a tiny ridge sets it to 0."""
-    least = max(_TINY * float(matrix.max()), 1e-200)
-    return np.asarray(np.linalg.inv(matrix + least * np.eye(len(matrix))), dtype=np.float64)
+    return np.asarray(np.linalg.inv(matrix + ridge(float(matrix.max())) * np.eye(len(matrix))), dtype=np.float64)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Sequence
 
 import attrs
 import numpy as np
 import pytest
-from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
+from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, sessions
+from perfcore_check_changepoint.runs import Runs
 
 from perfcore.measure.sessions import planned
 from perfcore.model import Change, Series
@@ -225,3 +227,17 @@ def test_what_sessions_share_is_taken_out_of_series_that_are_scanned_together() 
     found = ChangepointCheck(ChangepointSettings()).scan_many(many, {})
     assert [len(some) for some in found] == [0, 0, 0, 1, 0, 0, 0, 0]
     assert abs(_place(found[3][0]) - 100) <= 2
+
+
+def test_many_sessions_are_aligned_without_a_matrix_of_all_pairs() -> None:
+    """Of 667 sessions, a matrix of them and all of their meetings takes 21 MB."""
+    given = _measured(planned(16_000, 32), 1)
+    runs = Runs.of(given.values, given.sessions)
+    tracemalloc.start()
+    try:
+        aligned = sessions.align(runs, 0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert aligned is not None
+    assert peak < 20 * runs.ends[-1] * 8  # a few arrays of all runs
