@@ -41,6 +41,7 @@ class Derived:
 
     branch: Branch
     scanned: Sequence[ScannedSeries] = ()
+    medians: Sequence[Sequence[float | None]] = ()
 
     def points(self, at: int, index: int) -> StoredPoints:
         """A range of a series."""
@@ -55,9 +56,8 @@ class Derived:
         )
 
     def levels(self, at: int) -> Mapping[int, Level]:
-        scanned = self.scanned[at]
-        positions = [measured.position for measured in scanned.line.versions]
-        return levels_of(positions, _medians(scanned), len(self.branch.versions))
+        positions = [measured.position for measured in self.scanned[at].line.versions]
+        return levels_of(positions, self.medians[at], len(self.branch.versions))
 
     def keep(self, rows: BranchRows) -> None:
         """Write all of it to the read model."""
@@ -113,7 +113,8 @@ def derive(
         scanned = list(selected)
     versions = branch_versions(lines)[::-1]
     short = _short_changes(repository, lines)
-    series = tuple(_row(scanned_series, short) for scanned_series in scanned)
+    medians = [_medians(scanned_series) for scanned_series in scanned]
+    series = tuple(_row(*each, short) for each in zip(scanned, medians, strict=True))
     changes = [change for row in series for change in row.changes]
     decided = context.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(
@@ -127,12 +128,15 @@ def derive(
         releases=releases,
         notes=tuple(notes),
     )
-    return Derived(branch=branch, scanned=scanned)
+    return Derived(branch=branch, scanned=scanned, medians=medians)
 
 
-def _row(scanned: ScannedSeries, short: Mapping[tuple[str, str, str], Sequence[Change]]) -> SeriesRow:
+def _row(
+    scanned: ScannedSeries,
+    medians: Sequence[float | None],
+    short: Mapping[tuple[str, str, str], Sequence[Change]],
+) -> SeriesRow:
     line, series = scanned.line, scanned.series
-    medians = _medians(scanned)
     newest = max((at for at, median in enumerate(medians) if median is not None), default=0)
     recent = [median for median in medians[-RECENT:] if median is not None]
     is_short = len(line.versions) < SHORT

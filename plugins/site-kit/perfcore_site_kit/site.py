@@ -262,7 +262,7 @@ class Site:
             rows = BranchRows(self.repository.store.read_model, name or head)
             derived.keep(rows)
             if derived.is_in(rows):  # a long history takes a hundred megabytes, and the rows have it
-                derived = attrs.evolve(derived, scanned=())
+                derived = attrs.evolve(derived, scanned=(), medians=())
         self._derived = derived
         return derived
 
