@@ -245,7 +245,7 @@ class Console:
         """How far a long work is, once it takes longer than a second; in a log now and then."""
         if self._progress is None:
             waited = time.monotonic() - self._since
-            if waited < _PATIENCE or (waited < _PATIENCE_OF_LOGS and not sys.stderr.isatty()):
+            if waited < _PATIENCE_OF_LOGS and (waited < _PATIENCE or not sys.stderr.isatty()):
                 return
             from perfcore.cli.progress_line import ProgressLine
 
