@@ -64,7 +64,7 @@ while True:
     sent += [deliver] if deliver else []
     ptrace(STEP, thread, deliver)
     steps["thread"] += 1
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + 600
     while not (stopped := os.waitpid(thread, ALL | os.WNOHANG))[0] and not asleep(thread):
         assert time.monotonic() < deadline
     if not stopped[0]:
