@@ -138,7 +138,8 @@ def test_phases_of_a_python_program_come_in_their_order(tmp_path: Path) -> None:
     (tmp_path / "phases.py").write_text(PHASES)
     measuring = sample(tmp_path, sys.executable, "phases.py", runs=2, ordered=True)
     assert phases(measuring, ("parse", "write")) == ["parse", "write", "parse", "write", "parse"]
-    assert {stack[0] for stack in stacks(measuring)} == {"<module>"}
+    working = [stack for stack in stacks(measuring) if {"parse", "write"} & set(stack)]  # not while Python begins
+    assert {stack[0] for stack in working} == {"<module>"}
     assert [row["position"] for row in measuring.rows] == list(range(len(measuring.rows)))
 
 
