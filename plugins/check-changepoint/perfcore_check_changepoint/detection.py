@@ -114,7 +114,7 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
         changes = aligned.doubt.believed(changes, penalty, confidence)
     if runs.doubt is not None:
         changes = runs.doubt.part(start, end).believed(changes, penalty, confidence)
-    return [_moved(change, start) for change in changes]
+    return [change.renumbered(lambda index: index + start) for change in changes]
 
 
 def _lasting(
@@ -134,10 +134,3 @@ def _lasting(
                 continue
         lasting.append(change)
     return lasting
-
-
-def _moved(change: ChangePoint, by: int) -> ChangePoint:
-    until = None if change.until is None else change.until + by
-    return attrs.evolve(
-        change, index=change.index + by, earliest=change.earliest + by, latest=change.latest + by, until=until
-    )

@@ -44,15 +44,7 @@ class LocatedChange:
         def own(index: int) -> int:
             return int(np.searchsorted(measured.positions, union[index]))
 
-        renumbered = attrs.evolve(
-            change,
-            index=own(change.index),
-            earliest=own(change.earliest),
-            latest=own(change.latest),
-            undone=None if change.undone is None else own(change.undone),
-            until=None if change.until is None else own(change.until),
-        )
-        return cls(measured.environment, measured.positions, renumbered)
+        return cls(measured.environment, measured.positions, change.renumbered(own))
 
     @property
     def position(self) -> int:

@@ -15,7 +15,6 @@ from perfcore_check_changepoint.points import ChangePoint
 
 FORMAT = 3  # of a cache of another format only the names of changes are read: the scan begins anew
 _NAMED = (2, FORMAT)
-_FIELDS = tuple(field.name for field in attrs.fields(ChangePoint) if field.name != "undone")
 
 
 @attrs.frozen
@@ -41,7 +40,7 @@ def encode(memory: Memory, key: str) -> bytes:
         "environments": {
             environment: {
                 "steps": [(step.start, step.digest) for step in settled.steps],
-                "changes": [[getattr(change, name) for name in _FIELDS] for change in settled.changes],
+                "changes": [change.row() for change in settled.changes],
             }
             for environment, settled in memory.settled.items()
         },
@@ -77,7 +76,7 @@ def _reported(environment: str, kind: str, anchor: str, position: int) -> Report
 def _settled(entry: Mapping[str, Any]) -> Settled:
     settled = Settled(
         tuple(Step(start, digest) for start, digest in entry["steps"]),
-        tuple(ChangePoint(**dict(zip(_FIELDS, change, strict=True))) for change in entry["changes"]),
+        tuple(map(ChangePoint.of_row, entry["changes"])),
     )
     starts = [0, *(step.start for step in settled.steps)]
     if not all(type(start) is int for start in starts) or not all(map(_is_step, pairwise(starts))):

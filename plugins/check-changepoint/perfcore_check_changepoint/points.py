@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Shift = Literal["level", "drift", "noise"]
 
@@ -43,16 +43,28 @@ class ChangePoint:
     def size(self) -> float:
         return self.after - self.before
 
-    def among(self, positions: Sequence[int]) -> ChangePoint:
-        """The same change where `positions[i]` is what was point i."""
+    def renumbered(self, number: Callable[[int], int]) -> ChangePoint:
+        """The same change where `number(i)` is what was point i."""
         return attrs.evolve(
             self,
-            index=positions[self.index],
-            earliest=positions[self.earliest],
-            latest=positions[self.latest],
-            undone=None if self.undone is None else positions[self.undone],
-            until=None if self.until is None else positions[self.until],
+            index=number(self.index),
+            earliest=number(self.earliest),
+            latest=number(self.latest),
+            undone=None if self.undone is None else number(self.undone),
+            until=None if self.until is None else number(self.until),
         )
+
+    def row(self) -> list[object]:
+        """What is stored of it: all but `undone`, which all changes of a history tell together."""
+        return [getattr(self, name) for name in _STORED]
+
+    @classmethod
+    def of_row(cls, row: Sequence[Any]) -> ChangePoint:
+        """The change of a row. ValueError or TypeError where it has other fields."""
+        return cls(**dict(zip(_STORED, row, strict=True)))
+
+
+_STORED = tuple(field.name for field in attrs.fields(ChangePoint) if field.name != "undone")
 
 
 @attrs.frozen(kw_only=True)

@@ -160,8 +160,9 @@ def _scan_windows(
     adjusted = set[int]()  # changes by their identity in this process
     moved: list[MachineStep] = []
     detect_window = functools.partial(_window, settings=settings)
+    of_environment = [{history.environment: history for history in own} for own in histories]
     for environment in dict.fromkeys(history.environment for own in histories for history in own):
-        of_machine = [{history.environment: history for history in own}.get(environment) for own in histories]
+        of_machine = [own.get(environment) for own in of_environment]
         positions = np.unique(np.concatenate([history.positions for history in of_machine if history is not None]))
         own_series = [_of_environment(series, positions.tolist(), environment) for series in many]
         result = windows.detect(own_series, detect_window, [settings.penalty, settings.confidence], memory, environment)
@@ -240,7 +241,7 @@ def _of_environment(series: Series, positions: Sequence[int], environment: str) 
         series,
         versions=tuple(series.versions[position] for position in positions),
         environments=(environment,) * len(positions),
-        values=tuple(series.values[at] if is_own else () for at, is_own in zip(positions, own, strict=True)),
+        values=tuple(_values(series, position, environment) for position in positions),
         sessions=tuple(sessions[at] if is_own else () for at, is_own in zip(positions, own, strict=True))
         if sessions
         else (),
@@ -280,7 +281,7 @@ def _detected_alone(
     """The changes of one series among the versions of all, as `scan` detects them."""
     penalty = settings.penalty + math.log(series.comparisons)
     return tuple(
-        change.among(history.positions.tolist())
+        change.renumbered(history.positions.tolist().__getitem__)
         for history in histories
         for change in detection.resume(history.runs, detection.Settled(), penalty, settings.confidence)[0]
     )

@@ -13,7 +13,7 @@ import json
 from array import array
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 STRIDE = WINDOW - HINDSIGHT - CONTEXT
 _NEAR = 3  # versions by which two windows may place one change differently, as far as two detections may be apart
-_FORMAT = 1  # of what is remembered of a window
+_FORMAT = 2  # of what is remembered of a window
 _DIGEST = 16  # bytes
-_FIELDS = tuple(field.name for field in attrs.fields(ChangePoint))
 
 
 @attrs.frozen
@@ -147,15 +146,7 @@ def _is_same(change: ChangePoint, other: ChangePoint) -> bool:
 
 def _moved(change: ChangePoint, by: int) -> ChangePoint:
     """The change among all versions. What undoes it is looked for among the changes of all windows."""
-    until = None if change.until is None else change.until + by
-    return attrs.evolve(
-        change,
-        index=change.index + by,
-        earliest=change.earliest + by,
-        latest=change.latest + by,
-        until=until,
-        undone=None,
-    )
+    return attrs.evolve(change.renumbered(lambda index: index + by), undone=None)
 
 
 def _remembered(
@@ -196,9 +187,9 @@ def _digest(window: Sequence[Series], settings: Sequence[object]) -> str:
 
 def _encoded(asked: str, detected: WindowChanges) -> bytes:
     document = [
-        [[_row(change) for change in changes] for changes in detected.changes],
+        [[change.row() for change in changes] for changes in detected.changes],
         detected.adjusted,
-        [[_row(step.change), step.moved, step.measured] for step in detected.steps],
+        [[step.change.row(), step.moved, step.measured] for step in detected.steps],
     ]
     data = json.dumps(document, separators=(",", ":"))
     return f"{asked} {_checksum(data)} {data}".encode()
@@ -214,9 +205,9 @@ def _decoded(row: bytes | None, asked: str, count: int) -> WindowChanges | None:
         if not len(changes) == len(adjusted) == count:
             return None
         return WindowChanges(
-            changes=tuple(tuple(map(_change, rows)) for rows in changes),
+            changes=tuple(tuple(map(ChangePoint.of_row, rows)) for rows in changes),
             adjusted=tuple(map(bool, adjusted)),
-            steps=tuple(Step(_change(row), moved, measured) for row, moved, measured in steps),
+            steps=tuple(Step(ChangePoint.of_row(row), moved, measured) for row, moved, measured in steps),
         )
     except (ValueError, TypeError, RecursionError):
         return None
@@ -224,11 +215,3 @@ def _decoded(row: bytes | None, asked: str, count: int) -> WindowChanges | None:
 
 def _checksum(data: str) -> str:
     return hashlib.blake2b(data.encode(), digest_size=_DIGEST).hexdigest()
-
-
-def _row(change: ChangePoint) -> list[object]:
-    return [getattr(change, name) for name in _FIELDS]
-
-
-def _change(row: Sequence[Any]) -> ChangePoint:
-    return ChangePoint(**dict(zip(_FIELDS, row, strict=True)))
