@@ -18,14 +18,14 @@ _WORDS = {
 }
 _AGREED = {"degradation": "broken", "same": "kept"}
 CHANGED = ("degradation", "optimization", "drift", "improving drift", "variance", "machine")
-_TIMES = {"ns", "us", "ms", "s"}
+TIMES = frozenset({"ns", "us", "ms", "s"})
 
 
 def word(change: Change) -> str:
     """`slower` for a time; `worse` for other units; `broken` and `kept` for contracts."""
     if change.contract:
         return _AGREED.get(change.kind, _WORDS[change.kind])
-    if change.unit in _TIMES or change.metric == RELATIVE:
+    if change.unit in TIMES or change.metric == RELATIVE:
         return _WORDS[change.kind]
     return {"degradation": "worse", "optimization": "better"}.get(change.kind, _WORDS[change.kind])
 
@@ -53,5 +53,10 @@ def machine(change: Change) -> str:
         return f"moved together: {'the machine or the code' if change.reason else 'not the code'}"
     if change.low is not None:  # one machine continues the history of another
         return printable(change.evidence)
-    names = [printable(name[:_ENVIRONMENT]) or "unknown" for name in change.environments]
-    return f"another environment ({' → '.join(names)}): not compared" if names else ""
+    names = " → ".join(map(environment, change.environments))
+    return f"another environment ({names}): not compared" if names else ""
+
+
+def environment(id: str) -> str:
+    """The id of an environment, shortened."""
+    return printable(id[:_ENVIRONMENT]) or "unknown"

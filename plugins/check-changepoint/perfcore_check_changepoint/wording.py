@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfcore.analysis.verdict_text import environment
 from perfcore.text import percent, plural, printable, quantity
 from perfcore_check_changepoint.points import ChangePoint
 
@@ -55,7 +56,7 @@ def undone(version: str | None) -> str:
 
 
 def machine(before: str, after: str) -> str:
-    names = f"{_environment(before)} → {_environment(after)}"
+    names = f"{environment(before)} → {environment(after)}"
     return f"the machine changed here (environment {names}): amounts before and after are not compared"
 
 
@@ -64,7 +65,7 @@ def continued(
 ) -> str:
     ratio, low, high = (f"{number:.4g}" for number in factor)
     return (
-        f"machine {_environment(after)} continues {_environment(before)} from {short(version)} on by a factor of "
+        f"machine {environment(after)} continues {environment(before)} from {short(version)} on by a factor of "
         f"{ratio} ({confidence * 100:g} %: {low} to {high}), from {plural(count, 'version')} measured on both"
     )
 
@@ -82,7 +83,3 @@ def either(before: str, after: str) -> str:
         "moved together: the machine, or the code of all; to decide, measure both versions in one session: "
         f"perf collect time --version {short(before)} --version {short(after)} --add -- COMMAND"
     )
-
-
-def _environment(environment: str) -> str:
-    return printable(environment[:12]) or "unknown"

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import attrs
 
+from perfcore.analysis import verdict_text
 from perfcore.model import Change
 from perfcore.text import plural
 
 _Event: TypeAlias = tuple[object, ...]
-_ENVIRONMENT = 12  # characters of an id that are shown, as everywhere
 
 
 def merge(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
@@ -75,7 +75,7 @@ def _with_factors(first: Change, some: Sequence[Change]) -> Change:
     note = f"; {plural(apart, 'other command')} not compared" if apart else ""
     if len(alike) == 1:
         return attrs.evolve(alike[0], evidence=alike[0].evidence + note)
-    before, after = (name[:_ENVIRONMENT] for name in first.environments)
+    before, after = map(verdict_text.environment, first.environments)
     factors = sorted(change.ratio or 0.0 for change in alike)
     return attrs.evolve(
         first,

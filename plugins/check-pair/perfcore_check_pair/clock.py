@@ -6,13 +6,13 @@ import statistics
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from perfcore.analysis.verdict_text import TIMES
 from perfcore.text import percent, printable
 from perfcore_check_pair import wording
 
 if TYPE_CHECKING:
     from perfcore.model import Pairing, Profile
 
-TIMES = ("ns", "us", "ms", "s")
 # Idle and busy runs on one machine differ by less; what a governor or turbo changes is more.
 _APART = 0.03
 

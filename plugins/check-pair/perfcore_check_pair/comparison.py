@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 from perfcore_check_kit import run_values
 
+from perfcore.analysis.verdict_text import TIMES
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore.text import printable
@@ -140,11 +141,7 @@ def _apart(comparison: _Comparison, name: str) -> Apart | None:
     if sessions < _ALIKE:
         return None
     drift = _assumed_drift(comparison, name)
-    busy = (
-        session_spread.busy_variance(_disturbed(comparison))
-        if drift and _unit(comparison, name) in clock.TIMES
-        else 0.0
-    )
+    busy = session_spread.busy_variance(_disturbed(comparison)) if drift and _unit(comparison, name) in TIMES else 0.0
     return Apart(_spread(comparison, name, drift), sessions, drift, busy)
 
 

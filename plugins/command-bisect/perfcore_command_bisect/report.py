@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 from perfcore_view_history import sparkline
 
+from perfcore.analysis.verdict_text import TIMES
 from perfcore.measure import commands
 from perfcore.model import MinorVersion
 from perfcore.text import clip, percent, plural, printable, quantity, width
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _BAR, _SUBJECT, _REASON = 32, 40, 60  # columns
 _NOTHING = "·"
 _MORE = (2, 4, 8)  # times as many runs as were allowed: nobody waits for sixteen times as many
-_TIMES = ("ns", "us", "ms", "s")
 _INCONCLUSIVE = {
     "runs": "after {runs}",
     "time": "in the time there was",
@@ -206,6 +206,6 @@ def _unsigned(shown: str) -> str:
 
 def _word(belief: Belief, found: Journal) -> str:
     worse = (belief.change[0] > 0) == (found.better != "higher")
-    if found.unit in _TIMES:
+    if found.unit in TIMES:
         return "slower" if worse else "faster"
     return "worse" if worse else "better"
