@@ -23,9 +23,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from perfcore_testing import profiles
+
 from perfcore.library import History, open_repository
-from perfcore.model import Header, Profile, Tool
-from perfcore.profile.table import column, table
+from perfcore.model import Profile
 
 RUNS, STEPS = 5, 4
 PERF = Path(sys.executable).with_name("perf")
@@ -107,21 +108,7 @@ def measurements(count: int, benchmarks: int) -> Iterator[Runs]:
 
 
 def profile(runs: Runs) -> Profile:
-    rows = [(f"bench.time_{at}", run, value) for at, values in enumerate(runs) for run, value in enumerate(values)]
-    columns = (
-        column("benchmark", [row[0] for row in rows], role="benchmark"),
-        column("run", [row[1] for row in rows], role="order"),
-        column("cpu", [row[2] for row in rows], unit="s", role="value"),
-    )
-    return Profile(
-        header=Header(type="time", argv=("suite",), cmd="suite", units={"cpu": "s"}),
-        created=1_750_000_000_000_000_000,
-        collector=Tool(name="time"),
-        machine={"host": "bench"},
-        config_id="1:" + "0" * 40,
-        environment_id="1:" + "0" * 40,
-        tables={"resources": table("resources", columns)},
-    )
+    return profiles.suite({f"bench.time_{at}": values for at, values in enumerate(runs)}, unit="s")
 
 
 def make_repository(folder: Path, count: int) -> list[str]:

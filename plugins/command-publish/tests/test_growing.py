@@ -10,11 +10,11 @@ from pathlib import Path
 
 from perfcore_command_publish import engine
 from perfcore_site_kit.site import Site
+from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore.library import History, open_repository
-from perfcore.model import Header, Profile, Tool
-from perfcore.profile.table import column, table
+from perfcore.model import Profile
 
 Files = Callable[[Path], dict[str, bytes]]
 VERSIONS, BENCHMARKS = 560, 3
@@ -26,24 +26,15 @@ def _profile(at: int, machine: str = "1:", level: float = 1.0) -> Profile:
     """Two runs of each benchmark; the second is slower from one version on."""
     chance = random.Random(at)
     factors = [level * (1.1 if number == 1 and at >= 200 else 1) * (number + 1) for number in range(BENCHMARKS)]
-    rows = [
-        (f"b{number}", run, factor * (1 + chance.gauss(0, 0.005)))
-        for number, factor in enumerate(factors)
-        for run in (0, 1)
-    ]
-    columns = (
-        column("benchmark", [row[0] for row in rows], role="benchmark"),
-        column("run", [row[1] for row in rows], role="order"),
-        column("cpu", [row[2] for row in rows], unit="s", role="value"),
-    )
-    return Profile(
-        header=Header(type="time", argv=("suite",), cmd="suite", units={"cpu": "s"}),
-        created=1_750_000_000_000_000_000 + at,
-        collector=Tool(name="time"),
-        machine={"host": "bench"},
+    amounts = {
+        f"b{number}": [factor * (1 + chance.gauss(0, 0.005)) for _ in range(2)] for number, factor in enumerate(factors)
+    }
+    return profiles.suite(
+        amounts,
+        unit="s",
+        created=profiles.CREATED + at,
         config_id="1:" + "0" * 40,
         environment_id=f"{machine}{'0' * 40}",
-        tables={"resources": table("resources", columns)},
     )
 
 
@@ -117,10 +108,9 @@ def test_a_version_leaves_the_pages_of_what_is_settled(project: Project, tmp_pat
         _add(history, versions, at, _profile(at))
     engine.publish(open_repository(project.path).repository, site)
     (change,) = (site / "change").iterdir()
-    written = {path: path.stat().st_size for path in (change, *(site / "compare").iterdir())}
+    written = {path: path.read_bytes() for path in (change, *(site / "compare").iterdir())}
     assert len(written) > 1
-    inodes = {path: path.read_bytes() for path in written}
     project.git("checkout", "--quiet", versions[VERSIONS])
     _add(history, versions, VERSIONS, _profile(VERSIONS))
     engine.publish(open_repository(project.path).repository, site)
-    assert {path: path.read_bytes() for path in written} == inodes
+    assert {path: path.read_bytes() for path in written} == written

@@ -73,6 +73,17 @@ def timed(runs: int = 5, wall: int = 12_345_678) -> Profile:
     return profile({"resources": resources.build(), "runs": runs_table.build()})
 
 
+def suite(amounts: Mapping[str, Sequence[float]], unit: str = "ns", **changes: Any) -> Profile:
+    """CPU time of the runs of each benchmark of a suite, as a harness records it."""
+    rows = [(name, run, amount) for name, values in amounts.items() for run, amount in enumerate(values)]
+    columns = [
+        column("benchmark", [name for name, _, _ in rows], role="benchmark"),
+        column("run", [run for _, run, _ in rows], role="order"),
+        column("cpu", [amount for _, _, amount in rows], unit=unit, role="value"),
+    ]
+    return profile({"resources": table("resources", columns)}, **changes)
+
+
 def traced(factor: int = 1) -> Profile:
     """Amounts of functions, one row each, with places in the source; all times are `factor` times as long."""
     names = ["main", "parse", "parse_header", "write_block", "crc32"]

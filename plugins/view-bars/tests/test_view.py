@@ -19,19 +19,8 @@ from perfcore.errors import NotFoundError
 from perfcore.model import Profile
 from perfcore.profile.table import column, table
 
-
-def suite(amounts: dict[str, list[float]]) -> Profile:
-    rows = [(name, run, amount) for name, values in amounts.items() for run, amount in enumerate(values)]
-    columns = [
-        column("benchmark", [name for name, _, _ in rows], role="benchmark"),
-        column("run", [run for _, run, _ in rows], role="order"),
-        column("cpu", [amount for _, _, amount in rows], unit="ns", role="value"),
-    ]
-    return profiles.profile({"resources": table("resources", columns)})
-
-
-FIRST = suite({"parse": [1e7, 1.1e7, 1.2e7], "sort": [5e7, 5e7, 5e7], "index": [2e6]})
-SECOND = suite({"parse": [2e7, 2.1e7, 2.2e7], "sort": [4e7, 4e7, 4e7]})
+FIRST = profiles.suite({"parse": [1e7, 1.1e7, 1.2e7], "sort": [5e7, 5e7, 5e7], "index": [2e6]})
+SECOND = profiles.suite({"parse": [2e7, 2.1e7, 2.2e7], "sort": [4e7, 4e7, 4e7]})
 
 
 def shown(*made: Profile, width: int | None = None, **settings: Any) -> str:
@@ -59,7 +48,7 @@ def test_a_bar_has_its_interval_and_what_is_missing_is_said() -> None:
 
 
 def test_bars_begin_at_zero_and_are_as_long_as_their_amounts() -> None:
-    page = shown(suite({"a": [1e6], "b": [2e6], "c": [4e6]}), format="svg")
+    page = shown(profiles.suite({"a": [1e6], "b": [2e6], "c": [4e6]}), format="svg")
     widths = [float(width) for width in re.findall(r'class="series-1" x="[^"]*" y="[^"]*" width="([^"]*)"', page)]
     assert widths == [pytest.approx(4 * widths[2], rel=0.01), pytest.approx(2 * widths[2], rel=0.01), widths[2]]
 
@@ -77,7 +66,7 @@ def test_rows_of_a_run_are_added_up_by_a_column() -> None:
 
 
 def test_only_the_largest_are_drawn_and_the_others_counted() -> None:
-    text = shown(suite({f"bench {number}": [float(number)] for number in range(1, 100)}), head=5)
+    text = shown(profiles.suite({f"bench {number}": [float(number)] for number in range(1, 100)}), head=5)
     assert text.splitlines()[-1] == "and 94 more that are smaller"
     assert len(text.splitlines()) == 7
 
@@ -90,12 +79,12 @@ def test_a_column_or_metric_that_is_not_there_is_refused() -> None:
 
 
 def test_negative_amounts_go_to_the_left() -> None:
-    ElementTree.fromstring(shown(suite({"a": [-5.0], "b": [5.0]}), format="svg"))
+    ElementTree.fromstring(shown(profiles.suite({"a": [-5.0], "b": [5.0]}), format="svg"))
 
 
 def test_names_are_never_markup() -> None:
     for name in hostile.NAMES:
-        page = shown(suite({name: [1.0]}), format="html", title=name)
+        page = shown(profiles.suite({name: [1.0]}), format="html", title=name)
         assert hostile.unsafe(page) == set()
         assert len(re.findall("<script", page)) == 1
 
