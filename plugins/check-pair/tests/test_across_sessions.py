@@ -35,10 +35,13 @@ def _series(
     )
 
 
-def _pairing(series: Series, before: int = 2) -> Pairing:
-    """The last version of a history against the one before it."""
+def _pairing(series: Series, before: int = 2, disturbed: int = 0, unit: str = "ns") -> Pairing:
+    """The last version of a history against the one before it, with so many runs of each disturbed by the machine."""
     baseline, target = (
-        measured(list(series.values[index]), session=series.sessions[index][0][0]) for index in (-2, -1)
+        measured(
+            list(series.values[index]), session=series.sessions[index][0][0], disturbed=range(disturbed), unit=unit
+        )
+        for index in (-2, -1)
     )
     pair = pairing(baseline, target, versions=(series.versions[-2], series.versions[-1]))
     return attrs.evolve(pair, history=lambda: (series,)) if len(series.versions) > before else pair
@@ -113,26 +116,13 @@ def test_runs_that_differ_widely_say_that_sessions_do() -> None:
     assert _compare(_pairing(_series([0.0, np.log(2.5)], draw, noise=0.16))).kind == "degradation"
 
 
-def _busy(series: Series, disturbed: int = RUNS, unit: str = "ns", before: int = 2) -> Pairing:
-    """As `_pairing`, with so many runs of each side disturbed by other work on the machine."""
-    pair = _pairing(series, before)
-    baseline, target = (
-        measured(
-            list(series.values[index]), session=series.sessions[index][0][0], disturbed=range(disturbed), unit=unit
-        )
-        for index in (-2, -1)
-    )
-    busy = pairing(baseline, target, versions=(series.versions[-2], series.versions[-1]))
-    return attrs.evolve(busy, history=pair.history)
-
-
 @pytest.mark.parametrize("before", [0, 12])
 def test_sessions_of_a_busy_machine_are_not_taken_for_changes(before: int) -> None:
     """Runs may agree while all of them are slow, and what calm sessions did before says nothing of it."""
     draw = np.random.default_rng(8)
     calm = draw.normal(0, 0.01, before)
     series = [_series([*calm, *draw.normal(0, 0.17, 2)], draw, noise=0.03) for _ in range(150)]
-    false = [_compare(_busy(one)).kind not in ("same", "cannot tell") for one in series]
+    false = [_compare(_pairing(one, disturbed=RUNS)).kind not in ("same", "cannot tell") for one in series]
     assert sum(false) <= 15
     # As if nobody had said that the machine was busy.
     assert sum(_compare(_pairing(one)).kind not in ("same", "cannot tell") for one in series) >= 30
@@ -141,13 +131,13 @@ def test_sessions_of_a_busy_machine_are_not_taken_for_changes(before: int) -> No
 def test_a_busy_machine_hides_no_large_change_and_none_but_of_time() -> None:
     draw = np.random.default_rng(9)
     slower, far = (_series([0.0, np.log(ratio)], draw) for ratio in (1.35, 2.5))
-    change = _compare(_busy(slower))
+    change = _compare(_pairing(slower, disturbed=RUNS))
     assert change.kind == "cannot tell"
     assert "most runs waited for a CPU, and on a busy machine two sessions may differ by 60 %" in change.evidence
-    assert _compare(_busy(far)).kind == "degradation"
-    assert _compare(_busy(slower, disturbed=RUNS // 2 - 1)).kind == "degradation"
-    assert _compare(_busy(slower, unit="")).kind == "degradation"
-    assert _compare(_busy(slower), session_drift=0.0).kind == "degradation"
+    assert _compare(_pairing(far, disturbed=RUNS)).kind == "degradation"
+    assert _compare(_pairing(slower, disturbed=RUNS // 2 - 1)).kind == "degradation"
+    assert _compare(_pairing(slower, disturbed=RUNS, unit="")).kind == "degradation"
+    assert _compare(_pairing(slower, disturbed=RUNS), session_drift=0.0).kind == "degradation"
 
 
 def test_a_few_code_changes_in_the_history_do_not_count_as_sessions_that_differ() -> None:

@@ -77,7 +77,7 @@ def status_of(index: FleetIndex, box: int) -> FleetStatus:
     living = list(map(operator.not_, table["expired"].data))
     return FleetStatus(
         version=index.version,
-        boxes=tuple(_boxes(table, box)),
+        boxes=tuple(_boxes(table, box, living)),
         gaps=tuple(_gaps(table)),
         newest=max(compress(table["end"].data, living), default=0),
         receipts=sum(living),
@@ -86,8 +86,8 @@ def status_of(index: FleetIndex, box: int) -> FleetStatus:
     )
 
 
-def _boxes(table: Table, box: int) -> list[HostBox]:
-    """By box, and by host in each."""
+def _boxes(table: Table, box: int, living: Sequence[bool]) -> list[HostBox]:
+    """By box, and by host in each. `living` says which segments have not expired."""
     names = sorted(table["host"].dictionary)
     count, rows = len(names), dict[int, HostBox]()
     keys = _box_keys(table, box, names)
@@ -105,14 +105,13 @@ def _boxes(table: Table, box: int) -> list[HostBox]:
         row.time += samples * period
         if not whole:
             row.partial += 1
-    for key, streams in _other_streams(table, keys).items():
+    for key, streams in _other_streams(table, keys, living).items():
         rows[key].streams += streams
     return [rows[key] for key in sorted(rows)]
 
 
-def _other_streams(table: Table, keys: Sequence[int]) -> Counter[int]:
+def _other_streams(table: Table, keys: Sequence[int], living: Sequence[bool]) -> Counter[int]:
     """How many streams each box has besides one of them. Most boxes of a host have one, and are no pairs of a set."""
-    living = list(map(operator.not_, table["expired"].data))
     own_keys, streams = list(compress(keys, living)), list(compress(table["stream"].data, living))
     any_stream = dict(zip(own_keys, streams, strict=True))
     others = {(key, stream) for key, stream in zip(own_keys, streams, strict=True) if any_stream[key] != stream}

@@ -98,7 +98,7 @@ def _times(message: Message) -> tuple[int, int] | None:
     duration = max(0, message.duration)
     is_end = _OF_NODE in (name for name, _ in message.metrics)
     begin = message.time - duration if is_end else message.time
-    return (begin, begin + duration) if 0 < begin <= begin + duration <= _LAST_NANOSECOND else None
+    return (begin, begin + duration) if 0 < begin <= _LAST_NANOSECOND - duration else None
 
 
 def _labels(labels: Iterable[Label]) -> Labels:
