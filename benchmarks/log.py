@@ -99,7 +99,7 @@ def cpu(command: Sequence[str], folder: Path) -> float:
 
 def forget(folder: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(folder / ".perf" / "cache" / "indexes")
+        shutil.rmtree(folder / ".perf" / "cache")
 
 
 def measure(folder: Path, perf: str, repeat: int) -> dict[str, float]:
