@@ -106,10 +106,10 @@ class StackTree:
             parent = node
         return parent
 
-    def graft(self, stacks: Iterable[tuple[int, int, int]]) -> dict[int, int]:
-        """Add stacks of another tree, (number there, parent there, frame here), parents first. Gives their numbers here
-        by those there."""
-        nodes, grafted = self._nodes, {ROOT: ROOT}
+    def graft(self, stacks: Iterable[tuple[int, int, int]], size: int) -> array[int]:
+        """Add stacks of another tree of this size, (number there, parent there, frame here), parents first. Gives their
+        numbers here by those there; `ROOT`, which is the last item, for itself and for stacks that were not added."""
+        nodes, grafted = self._nodes, array("q", [ROOT]) * (size + 1)
         for foreign_node, parent_there, frame in stacks:
             parent = grafted[parent_there]
             key = (parent + 1 << _SHIFT) + frame

@@ -84,7 +84,7 @@ class Union:
                 samples[at] = samples.get(at, 0) + amount
                 time[at] = time.get(at, 0) + amount * period
 
-    def places(self, tree: TreeColumns, used: set[int]) -> dict[int, int]:
+    def places(self, tree: TreeColumns, used: set[int]) -> Sequence[int]:
         """The nodes of the union for nodes that are used, which are added where they are new; `used` loses `ROOT`."""
         parents, node_frames = tree.parents, tree.node_frames
         used.discard(ROOT)
@@ -96,9 +96,10 @@ class Union:
         for node in range(len(parents) - 1, -1, -1):
             if needed[node] and parents[node] != ROOT:
                 needed[parents[node]] = 1
-        chosen = list(itertools.compress(range(len(parents)), needed))
-        frames = {frame: self._frame(tree, frame) for frame in {node_frames[node] for node in chosen}}
-        return self.tree.graft((node, parents[node], frames[node_frames[node]]) for node in chosen)
+        frames = {frame: self._frame(tree, frame) for frame in set(itertools.compress(node_frames, needed))}
+        # No list of the stacks, which would take more memory than the tree that they are added to.
+        chosen = itertools.compress(range(len(parents)), needed)
+        return self.tree.graft(((node, parents[node], frames[node_frames[node]]) for node in chosen), len(parents))
 
     def _frame(self, tree: TreeColumns, frame: int) -> int:
         function, offset = tree.frames[frame]

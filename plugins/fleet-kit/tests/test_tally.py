@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
+from array import array
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -162,3 +164,19 @@ def test_a_large_tree_without_samples_counts_nothing() -> None:
     union = Union(resolve)
     union.add(columns, [(dict.fromkeys(range(len(columns.parents)), 0), 0)])
     assert count_tree(union.tree, {}) == Counts()
+
+
+def test_stacks_are_added_to_a_tree_in_a_few_bytes_each() -> None:
+    """Beside those of the tree, which has them already."""
+    size = 20_000
+    tree = TreeColumns([("f", "a.py", 1)], [(0, 1)], array("q", range(-1, size - 1)), array("q", [0]) * size)
+    union = Union(resolve)
+    union.add(tree, [({size - 1: 1}, 1)])
+    tracemalloc.start()
+    try:
+        union.add(tree, [({size - 1: 2, -1: 3}, 1)])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert union.samples == {size - 1: 3, -1: 3}
+    assert peak < 20 * size

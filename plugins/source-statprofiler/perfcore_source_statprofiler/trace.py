@@ -46,6 +46,7 @@ class StackCache:
         self.slow_ops = slow_ops
         self.by_hash: dict[int, int] = {}
         self.events: dict[bytes, tuple[str, ...]] = {}
+        self.event_slack = dict.fromkeys(_TEXTS, 0)
         self._frames: dict[bytes, tuple[_Frame, int]] = {}
         self._slack = dict.fromkeys((3, 4, 5, 6), 0)
 
@@ -234,8 +235,8 @@ class Trace:
         texts = _TEXTS.get(tag)
         if texts is None:
             return self._other(data, at, tag)
-        # As of frames, the size leaves out the byte of flags of each text.
-        end = at + 2 + data[at + 1] + texts
+        # As of frames, sizes leave out some bytes, which depends on the writer.
+        end = at + 2 + data[at + 1] + self.cache.event_slack[tag]
         event = self.cache.events.get(data[at:end])
         if event is None:
             event, end = self._parse_event(data, at, texts)
@@ -249,11 +250,12 @@ class Trace:
 
     def _parse_event(self, data: bytes, start: int, texts: int) -> tuple[tuple[str, ...], int]:
         """(texts, position behind)"""
-        _, at = fields.varint(data, start + 1)
-        values = []
+        size, first = fields.varint(data, start + 1)
+        at, values = first, []
         for _ in range(texts):
             value, at = fields.name(data, at)
             values.append(value)
+        self.cache.event_slack[data[start]] = max(0, at - first - size)
         events = self.cache.events
         if at - start < 128:
             if len(events) >= _MAX_EVENTS:

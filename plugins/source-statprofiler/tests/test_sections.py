@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import cProfile
 from pathlib import Path
+from types import CodeType
 
+import pytest
 from perfcore_source_statprofiler import writer
 from perfcore_source_statprofiler.testing import STREAM, read, union
 from perfcore_source_statprofiler.writer import begin, end, label, main, sample
@@ -94,3 +97,20 @@ def test_a_section_that_is_open_at_the_end_of_a_stream_counts(tmp_path: Path) ->
     path = write(tmp_path, 1, begin("a"), label("k", "v"), line(1, 1), begin("b"), line(2, 2))
     assert total([path], "k", "v") == 3
     assert total([path], "section", "b") == 2
+
+
+@pytest.mark.parametrize("flags", [0, 1])
+def test_a_section_that_comes_again_is_parsed_once_whatever_its_size_leaves_out(tmp_path: Path, flags: int) -> None:
+    """The original leaves the flags of texts out of sizes, other writers do not."""
+    request = [
+        writer.record(198, writer.text("request"), flags),
+        sample(1, "add", [main("m.pl", 2)]),
+        writer.record(200, writer.text("action") + writer.text("cart"), 2 * flags),
+        writer.record(199, writer.text("request"), flags),
+    ]
+    path = write(tmp_path, 1, *request * 50)
+    with cProfile.Profile() as profile:
+        assert total([path], "action", "cart") == 50
+    calls = {call.code.co_name: call.callcount for call in profile.getstats() if isinstance(call.code, CodeType)}
+    assert calls["_event"] >= 150
+    assert calls["_parse_event"] == 3
