@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from perfcore_command_kit.options import Browse, Force, Output
 from perfcore_command_kit.plugin_options import run_plugin_command, split_plugin
-from perfcore_command_show import context, views
 from perfcore_fleet_kit.query import Query
 
 from perfcore.cli.console import Console
@@ -42,6 +41,9 @@ def show(
         *,
         values: dict[str, Any],
     ) -> None:
+        # Imported when it draws: every verb of `perf fleet` imports this module, and what draws brings much along.
+        from perfcore_command_show import views
+
         data = view_data(console.repository, revision, question.query(console.repository), question.name, console)
         drawing = views.make(console, view, data, values)
         drawing.draw_to(console, data, output, force=force, browse=browse, name=f"fleet {view} {data.names[0]}")
@@ -53,6 +55,8 @@ def view_data(
     repository: Repository, revision: str | None, query: Query, name: str, listener: Console | None = None
 ) -> ViewData:
     """The samples of a query for a view."""
+    from perfcore_command_show import context
+
     state, profile = library.profile_with_state(repository, revision, query, name, listener)
     return ViewData(
         profiles=(profile,),

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import runpy
+import subprocess
 import sys
 import time
 import zlib
@@ -428,3 +429,11 @@ sys.exit(7 if pid else 0)
     assert min(labels["action"]["child"], labels["action"]["parent"]) > 60
     assert "<string>::serve" in release.perf("fleet", "report", "--where", "action=child").out
     release.perf("fleet", "run", "--", "/no/such/program", code=6)
+
+
+def test_verbs_that_draw_nothing_import_nothing_that_draws() -> None:
+    script = (
+        "import sys, perfcore_command_fleet.fleet_command\n"
+        "sys.exit(bool({'numpy', 'perfcore_command_show', 'perfcore_check_kit'} & set(sys.modules)))"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
