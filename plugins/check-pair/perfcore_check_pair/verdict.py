@@ -237,9 +237,14 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
         evidence="; ".join(filter(None, parts)),
         p_value=estimate.p_value,
         needed=needed if kind == "cannot tell" else None,
-        reason=wording.unclear(needed, question.paired, question.apart is not None) if kind == "cannot tell" else "",
+        reason=_unclear(question, needed) if kind == "cannot tell" else "",
     )
     return _with_ratio(verdict, estimate, settings)
+
+
+def _unclear(question: Question, needed: int | None) -> str:
+    apart = question.apart
+    return wording.unclear(needed, question.paired, apart is not None, apart is not None and apart.busy > 0)
 
 
 def _with_ratio(verdict: Verdict, estimate: Estimate, settings: PairSettings) -> Verdict:

@@ -126,9 +126,10 @@ def counted(count: int, fewest: int, paired: bool) -> str:
     return f"{count} of {plural(fewest, 'interleaved pair' if paired else 'run')}"
 
 
-def unclear(needed: int | None, paired: bool, apart: bool) -> str:
+def unclear(needed: int | None, paired: bool, apart: bool, busy: bool) -> str:
     """Why runs that are enough decide nothing, for a row of a table."""
-    text = "too much noise" if paired else "sessions may differ as much" if apart else "the machine may drift as much"
+    between = "the machine was busy" if busy else "sessions may differ as much"
+    text = "too much noise" if paired else between if apart else "the machine may drift as much"
     return f"{text}: measure about {needed:,} interleaved pairs" if needed is not None else text
 
 

@@ -133,6 +133,7 @@ def test_a_busy_machine_hides_no_large_change_and_none_but_of_time() -> None:
     slower, far = (_series([0.0, np.log(ratio)], draw) for ratio in (1.35, 2.5))
     change = _compare(_pairing(slower, disturbed=RUNS))
     assert change.kind == "cannot tell"
+    assert change.reason.partition(":")[0] == "the machine was busy"
     assert "most runs waited for a CPU, and on a busy machine two sessions may differ by 60 %" in change.evidence
     assert _compare(_pairing(far, disturbed=RUNS)).kind == "degradation"
     assert _compare(_pairing(slower, disturbed=RUNS // 2 - 1)).kind == "degradation"

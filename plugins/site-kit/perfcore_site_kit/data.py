@@ -23,10 +23,12 @@ GROUPS = 100
 @attrs.frozen(kw_only=True)
 class SeriesState:
     """A series with what became of it. `change` is the last one that stands, `since` how many measured versions it is
-    old; `behind` is by how many versions its newest value is older than the newest measured version."""
+    old; `behind` is by how many versions its newest value is older than the newest measured version. `reason` says in a
+    few words why it is inconclusive, if it is."""
 
     row: SeriesRow
     status: Status
+    reason: str
     change: Change | None
     accepted: str
     since: int | None
@@ -109,9 +111,11 @@ def state_of(branch: Branch, row: SeriesRow) -> SeriesState:
     """What became of one series."""
     change = last_change(branch, row)
     position = branch.at(change) if change is not None else -1
+    status = _status(branch, row, change)
     return SeriesState(
         row=row,
-        status=_status(branch, row, change),
+        status=status,
+        reason=_reason(branch, row) if status == "inconclusive" else "",
         change=change,
         accepted=branch.accepted.get(change.id, "") if change is not None else "",
         since=branch.newest - position if change is not None and position >= 0 else None,
@@ -134,12 +138,22 @@ def _status(branch: Branch, row: SeriesRow, change: Change | None) -> Status:
         return "slower"
     if change is not None and change.kind in BETTER:
         return "faster"
-    decided = {
-        verdict.kind for verdict in row.changes if verdict.target == branch.versions[-1].id[: len(verdict.target)]
-    }
+    decided = {verdict.kind for verdict in _newest_verdicts(branch, row)}
     if row.is_short and "same" not in decided and change is None:
         return "inconclusive"
     return "inconclusive" if "cannot tell" in decided else "same"
+
+
+def _newest_verdicts(branch: Branch, row: SeriesRow) -> list[Change]:
+    newest = branch.versions[-1].id
+    return [verdict for verdict in row.changes if verdict.target == newest[: len(verdict.target)]]
+
+
+def _reason(branch: Branch, row: SeriesRow) -> str:
+    """Why the check cannot tell, without the number of pairs that would decide it. A check that was not made, or gives
+    no reason, had too little to look at."""
+    reasons = (v.reason.partition(":")[0] for v in _newest_verdicts(branch, row) if v.kind == "cannot tell")
+    return next(filter(None, reasons), "too few versions or runs")
 
 
 def _rank(state: SeriesState) -> tuple[object, ...]:

@@ -45,7 +45,8 @@ def overview(page: Overview) -> str:
     if counts["not measured"] == total:
         return f"That is not known: {_none(total, 'was', 'measured')} at {page.newest.id[:10]}."
     if counts["inconclusive"] == total:
-        return f"That cannot be told yet: {plural(total, 'benchmark')} with too few versions or runs."
+        reasons = dict.fromkeys(shown(state.reason) for state in page.primary)
+        return f"That cannot be told yet of {plural(total, 'benchmark')}: {', or '.join(reasons)}."
     faster = f", and {counts['faster']} {_be(counts['faster'])} faster" if counts["faster"] else ""
     undecided = counts["inconclusive"] + counts["not measured"]
     caution = f"; {undecided} cannot be told" if undecided else ""

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import attrs
 import pytest
 from perfcore_site_kit import data, levels, paths, sentences
 from perfcore_site_kit.branch import RANGE
@@ -18,6 +19,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
+from perfcore.model import Change
 
 
 def words(site: Site, path: PagePath) -> str:
@@ -71,6 +73,21 @@ def test_one_benchmark_alone_is_not_counted_in_the_plural(project: Project) -> N
     measure(project, {"./steady": lambda _: 4_000_000})
     page = data.overview(Site(open_repository(project.path).repository).branch)
     assert sentences.overview(page) == "No: the only benchmark is not slower."
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("the machine was busy: measure about 6 interleaved pairs", "the machine was busy"),
+        ("", "too few versions or runs"),
+    ],
+)
+def test_the_overview_says_why_nothing_can_be_told(project: Project, reason: str, said: str) -> None:
+    newest = measure(project, {"./steady": lambda _: 4_000_000}, versions=2)[-1]
+    branch = Site(open_repository(project.path).repository).branch
+    verdict = Change(id="1", kind="cannot tell", metric="wall", target=newest[:10], reason=reason)
+    undecided = attrs.evolve(branch, series=tuple(attrs.evolve(row, changes=(verdict,)) for row in branch.series))
+    assert sentences.overview(data.overview(undecided)) == f"That cannot be told yet of 1 benchmark: {said}."
 
 
 def test_links_of_files_lead_to_files(site: Site, tmp_path: Path) -> None:
