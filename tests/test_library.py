@@ -42,10 +42,11 @@ def test_the_package_stays_light() -> None:
     script = (
         "import sys, perfcore; print('perfcore.library' in sys.modules, 'attrs' in sys.modules);"
         "from perfcore import open_repository, History; print(open_repository.__module__);"
+        "print('perfcore.measure.runner' in sys.modules);"
         "print({'typer', 'rich', 'polars', 'pandas', 'numpy', 'pytest'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["False False", "perfcore.library", "set()"]
+    assert done.stdout.splitlines() == ["False False", "perfcore.library", "False", "set()"]
     assert "open_repository" in dir(perfcore)
     with pytest.raises(AttributeError, match="nothing_like_it"):
         _ = perfcore.nothing_like_it

@@ -1,21 +1,18 @@
-"""The calls of the library that measure; `perfcore.library.History` has them."""
+"""The calls of the library that measure; `perfcore.library.History` has them. What measures is imported by them: most
+verbs only read a history."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from perfcore.measure import commands
-from perfcore.measure.collect_result import CollectResult
-from perfcore.measure.collection import collect
-from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
-from perfcore.measure.schedule import split_options
 from perfcore.model import Job, Step
-from perfcore.model.listener import Listener, SilentListener
-from perfcore.repository.repository import Repository
+
+if TYPE_CHECKING:
+    from perfcore.measure.collect_result import CollectResult
+    from perfcore.model.listener import Listener
+    from perfcore.repository.repository import Repository
 
 Command = str | Sequence[str]
 
@@ -64,6 +61,13 @@ class MeasureCalls:
         The result is a sequence of saved profiles. Without `strict`, it has the `failures` as well; otherwise they are
         raised as one error when everything else is measured.
         """
+        import attrs
+
+        from perfcore.measure.collection import collect
+        from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
+        from perfcore.measure.schedule import split_options
+        from perfcore.model.listener import SilentListener
+
         schedule, params = split_options(options)
         common: dict[str, Any] = {
             "env": dict(env or {}),
@@ -93,6 +97,8 @@ class MeasureCalls:
 
 def command_job(command: Command, workload: str, shell: bool) -> Job:
     """A command of the library: a list of words, or a text that is split as a shell would."""
+    from perfcore.measure import commands
+
     words = commands.split(workload, "workload")
     if isinstance(command, str):
         return commands.job([command] if shell else commands.split(command, "command"), workload=words, shell=shell)
