@@ -15,6 +15,7 @@ from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginEr
 from perfcore.profile.stacks import Frame
 from perfcore.text import clip, encodable, printable
 from perfcore_collect_sample.source import Places
+from perfcore_collect_sample.starter import NAME as STARTER
 from perfcore_collect_sample.tools import starter_pid
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class KernelPerf:
         places, starter = Places(job.cwd), starter_pid(folder)
         for pid, thread, lines in _blocks(done.stdout.decode(errors="backslashreplace")):
             frames = [_frame(line, places) for line in lines]
-            if frames and pid != starter:
+            # Between fork and exec the command's process is still the starter's doing.
+            if frames and pid != starter and thread != STARTER:
                 # perf-script(1) prints the innermost frame first.
                 yield reversed([frame for frame in frames if frame is not None]), encodable(thread)
 

@@ -12,6 +12,8 @@ import signal
 import sys
 import time
 
+# The name of this process, and of the command's until its program begins: 15 characters at most (proc_pid_comm(5)).
+NAME = "perf-starter"
 _PATIENCE = 20.0  # seconds: after that the command starts anyway, so that a silent tool cannot hang a collection
 _LOOK = 0.005  # seconds between looks: py-spy needs about a tenth of a second to start
 
@@ -20,6 +22,8 @@ def main(folder: str) -> None:
     with open(os.path.join(folder, "job.json"), encoding="ascii") as file:
         job = json.load(file)
     _write(folder, "pid", str(os.getpid()))
+    with contextlib.suppress(OSError):  # outside Linux
+        _write("/proc/self", "comm", NAME)
     if job["ready"]:
         _wait_for(os.path.join(folder, "talk"), job["ready"].encode())
     for name in os.listdir("/proc/self/fd"):  # the kernel's perf leaves files of its own open

@@ -88,7 +88,7 @@ def functions(measuring: Measuring) -> dict[str, Function]:
 
 
 def test_functions_of_a_python_program_are_seen(program: Path) -> None:
-    measuring = sample(program.parent, sys.executable, program.name, "60", rate=200)
+    measuring = sample(program.parent, sys.executable, program.name, "200", rate=200)
     found = functions(measuring)
     assert found["parse"].file == program.name
     assert found["main"].total >= found["parse"].total > 0
@@ -151,6 +151,12 @@ def test_phases_of_a_native_program_come_in_their_order(native: Path) -> None:
     subprocess.run(command, cwd=native.parent, check=True)
     measuring = sample(native.parent, "./native", "100000000", rate=500, ordered=True)
     assert phases(measuring, ("work", "parse")) == ["parse", "work", "parse"]
+    assert {row["thread"] for row in measuring.rows} == {"native"}
+
+
+def test_what_happens_before_a_program_begins_is_none_of_its_samples(native: Path) -> None:
+    """At such a rate nearly every recording looks at the new process while it is still a copy of the starter."""
+    measuring = sample(native.parent, "./native", "1", runs=5, rate=20_000, ordered=True)
     assert {row["thread"] for row in measuring.rows} == {"native"}
 
 
@@ -279,7 +285,7 @@ def test_through_the_command_line(project: Project) -> None:
     project.write("app.py", PROGRAM)
     project.git("add", "app.py")
     project.git("commit", "--quiet", "--message", "app")
-    project.perf("collect", "sample", "--rate", "200", "--", sys.executable, "app.py", "40")
+    project.perf("collect", "sample", "--rate", "200", "--", sys.executable, "app.py", "200")
     project.perf("add", "0@p")
     shown = project.perf("show", "0@i", "table", "--table", "functions").out
     assert "parse" in shown
