@@ -225,9 +225,11 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
     estimate = measured if question.apart is None else _widened(measured, question.apart, settings.confidence)
     needed = _needed(question, settings, measured)
     kind, reason = _rule(question, settings, estimate, needed)
+    busy = question.apart is not None and question.apart.busy > 0
+    undecided = kind == "cannot tell"
     parts = [
         wording.sessions(question.apart.spread, question.apart.drift) if question.apart is not None else "",
-        wording.BUSY if question.apart is not None and question.apart.busy else "",
+        wording.BUSY if busy else "",
         wording.test(estimate.p_value, _test_name(question)),
         wording.interval(estimate, settings.confidence),
         reason,
@@ -236,15 +238,10 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
         kind=kind,
         evidence="; ".join(filter(None, parts)),
         p_value=estimate.p_value,
-        needed=needed if kind == "cannot tell" else None,
-        reason=_unclear(question, needed) if kind == "cannot tell" else "",
+        needed=needed if undecided else None,
+        reason=wording.unclear(needed, question.paired, question.apart is not None, busy) if undecided else "",
     )
     return _with_ratio(verdict, estimate, settings)
-
-
-def _unclear(question: Question, needed: int | None) -> str:
-    apart = question.apart
-    return wording.unclear(needed, question.paired, apart is not None, apart is not None and apart.busy > 0)
 
 
 def _with_ratio(verdict: Verdict, estimate: Estimate, settings: PairSettings) -> Verdict:

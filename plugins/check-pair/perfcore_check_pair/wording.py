@@ -128,8 +128,12 @@ def counted(count: int, fewest: int, paired: bool) -> str:
 
 def unclear(needed: int | None, paired: bool, apart: bool, busy: bool) -> str:
     """Why runs that are enough decide nothing, for a row of a table."""
-    between = "the machine was busy" if busy else "sessions may differ as much"
-    text = "too much noise" if paired else between if apart else "the machine may drift as much"
+    if paired:
+        text = "too much noise"
+    elif busy:
+        text = "the machine was busy"
+    else:
+        text = "sessions may differ as much" if apart else "the machine may drift as much"
     return f"{text}: measure about {needed:,} interleaved pairs" if needed is not None else text
 
 

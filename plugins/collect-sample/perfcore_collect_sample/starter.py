@@ -22,7 +22,7 @@ def main(folder: str) -> None:
     with open(os.path.join(folder, "job.json"), encoding="ascii") as file:
         job = json.load(file)
     _write(folder, "pid", str(os.getpid()))
-    with contextlib.suppress(OSError):  # outside Linux
+    with contextlib.suppress(OSError):  # where /proc is read only: the command's first samples have Python's name then
         _write("/proc/self", "comm", NAME)
     if job["ready"]:
         _wait_for(os.path.join(folder, "talk"), job["ready"].encode())
