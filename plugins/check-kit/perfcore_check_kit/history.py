@@ -22,6 +22,8 @@ from perfcore.model import Change, Series
 from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 from perfcore_check_kit import series as series_of
+from perfcore_check_kit import slow_sessions
+from perfcore_check_kit.machine_speed import Speed
 from perfcore_check_kit.series import ConfigHistory, MeasuredVersion
 
 SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before
@@ -120,14 +122,15 @@ def scan_series(
         progress(len(results), len(ready), ready[group[0]].series.metric)
         results |= dict(zip(group, _scan_together(repository, [ready[i] for i in group], check), strict=True))
     positions = {_subject(scanned): index for index, scanned in enumerate(ready)}
-    scanned_series = []
+    scanned_series, speeds = [], dict[str, list[Speed]]()
     for index in (positions[_subject(scanned)] for scanned in selected):
         if index not in results:
             progress(len(results), len(ready), ready[index].line.label)
             results[index] = _scan_one(repository, ready[index].series, check)
         scanned = ready[index]
-        changes = (c if scanned.primary else attrs.evolve(c, primary=False) for c in results[index])
-        scanned_series.append(attrs.evolve(scanned, changes=tuple(changes)))
+        changes = slow_sessions.doubted(repository, scanned.line, results[index], speeds)
+        shown = (c if scanned.primary else attrs.evolve(c, primary=False) for c in changes)
+        scanned_series.append(attrs.evolve(scanned, changes=tuple(shown)))
     return scanned_series
 
 

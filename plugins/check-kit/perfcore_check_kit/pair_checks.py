@@ -14,8 +14,10 @@ from perfcore.hookspecs import CHECK
 from perfcore.model import EMPTY, Change, Pairing, Series
 from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
-from perfcore_check_kit import method_rules, series
+from perfcore_check_kit import method_rules, series, slow_sessions
 from perfcore_check_kit.method_rules import Facts
+
+_NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth
 
 
 @attrs.frozen
@@ -45,7 +47,7 @@ def run_checks(
     @functools.cache
     def history(config_id: str) -> Sequence[Series]:
         versions = [pair.target.version or pair.baseline.version for pair in pairs if pair.config_id == config_id]
-        return series.newest(repository, config_id, versions[-1]) if versions[-1] else ()
+        return _newest(repository, config_id, versions[-1]) if versions[-1] else ()
 
     for index, pairing in enumerate(pairs):
         progress(index, len(pairs), pairing.label)
@@ -63,6 +65,15 @@ def run_checks(
                 changes = [attrs.evolve(change, primary=False) for change in changes]
             verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
     return verdicts
+
+
+def _newest(repository: Repository, config_id: str, head: str) -> list[Series]:
+    """The series of one configuration over the newest measured versions of a branch, as a calm machine measured them:
+    how much sessions differ while it is slow tells nothing of others."""
+    lines = [line for line in series.config_histories(repository, head, _NEWEST) if line.config_id == config_id]
+    return [
+        of_metric for line in lines for of_metric in series.metrics(repository, slow_sessions.calm(repository, line))
+    ]
 
 
 def _of(history: Callable[[str], Sequence[Series]], pairing: Pairing) -> Sequence[Series]:

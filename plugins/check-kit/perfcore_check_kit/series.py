@@ -18,7 +18,6 @@ from perfcore_check_kit import run_values
 from perfcore_check_kit.run_values import MetricValues, ValueCache
 
 _ALL = "metrics"
-NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth
 
 
 @attrs.frozen(kw_only=True)
@@ -77,12 +76,6 @@ def restricted(lines: Iterable[ConfigHistory], ids: Container[str]) -> list[Conf
     """The lines with these versions only; those without any are left out."""
     parts = [(line, tuple(m for m in line.versions if m.version.id in ids)) for line in lines]
     return [attrs.evolve(line, versions=versions) for line, versions in parts if versions]
-
-
-def newest(repository: Repository, config_id: str, head: str) -> list[Series]:
-    """The series of one configuration over the newest measured versions of a branch."""
-    lines = config_histories(repository, head, NEWEST)
-    return [series for line in lines if line.config_id == config_id for series in metrics(repository, line)]
 
 
 def of_version(repository: Repository, version: MinorVersion) -> list[ConfigHistory]:

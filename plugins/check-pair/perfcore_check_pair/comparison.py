@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
-from perfcore_check_kit import run_values
+from perfcore_check_kit import machine_speed, run_values
 
 from perfcore.analysis.verdict_text import TIMES
 from perfcore.errors import UsageError
@@ -141,8 +141,12 @@ def _apart(comparison: _Comparison, name: str) -> Apart | None:
     if sessions < _ALIKE:
         return None
     drift = _assumed_drift(comparison, name)
-    busy = session_spread.busy_variance(_disturbed(comparison)) if drift and _unit(comparison, name) in TIMES else 0.0
-    return Apart(_spread(comparison, name, drift), sessions, drift, busy)
+    spread = _spread(comparison, name, drift)
+    if not drift or _unit(comparison, name) not in TIMES:
+        return Apart(spread, sessions, drift)
+    slowness = _slowness(comparison.pairing)
+    busy = session_spread.busy_variance(_disturbed(comparison), slowness)
+    return Apart(spread, sessions, drift, busy, max(slowness))
 
 
 def _disturbed(comparison: _Comparison) -> list[float]:
@@ -150,6 +154,13 @@ def _disturbed(comparison: _Comparison) -> list[float]:
     return [
         sum(run.disturbed for run in side.runs) / len(side.runs) for side in (comparison.baseline, comparison.target)
     ]
+
+
+def _slowness(pairing: Pairing) -> tuple[float, float]:
+    """By how much the machine was slower beside each side than at its fastest beside either, as logarithms."""
+    baseline, target = (machine_speed.of_profiles(side.profiles) for side in (pairing.baseline, pairing.target))
+    every = [*baseline, *target]
+    return machine_speed.slowness(baseline, every), machine_speed.slowness(target, every)
 
 
 def _assumed_drift(comparison: _Comparison, name: str) -> float:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from perfcore_check_kit import machine_speed
 
 from perfcore_check_pair.inference import midmean
 
@@ -128,11 +129,16 @@ def assumed_drift(measurements: Iterable[Sequence[float]], session_drift: float)
     return max(session_drift, round(math.expm1(min(apart, _MOST_APART)), 2))
 
 
-def busy_variance(disturbed: Iterable[float]) -> float:
-    """What a busy machine adds to the variance of a difference of logarithms of time, by the share of the runs of each
-    side that it disturbed: as much as if two busy sessions differed by less than `BUSY_DRIFT` in 95 % of cases."""
-    busy = sum(share >= _BUSY_SHARE for share in disturbed)
-    return float(busy * (math.log1p(BUSY_DRIFT) / _TWO_RUNS) ** 2)
+def busy_variance(disturbed: Iterable[float], slowness: Iterable[float]) -> float:
+    """What a busy machine adds to the variance of a difference of logarithms of time. Of each side counts the share of
+    the runs that it disturbed: as if two busy sessions differed by less than `BUSY_DRIFT` in 95 % of cases; or the
+    logarithm by which it was slower than it can be, if that is more."""
+    waited = math.log1p(BUSY_DRIFT) / _TWO_RUNS
+    deviations = [
+        max(waited * (share >= _BUSY_SHARE), slow * (slow >= machine_speed.SLOW))
+        for share, slow in zip(disturbed, slowness, strict=True)
+    ]
+    return sum(deviation**2 for deviation in deviations)
 
 
 def _deviation(amounts: Sequence[float]) -> float:

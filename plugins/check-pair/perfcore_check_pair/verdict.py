@@ -54,12 +54,13 @@ Levels: TypeAlias = "tuple[float | None, float | None]"
 class Apart:
     """The sides were measured in different sessions: how much sessions differ here, how often the variance of a
     session is in the difference of the sides, and by how much two sessions are taken to differ. `busy` is the variance
-    that is added because the machine was busy."""
+    that is added because the machine was busy, and `slowness` the logarithm by which it was slower than it can be."""
 
     spread: SessionSpread
     sessions: float
     drift: float
     busy: float = 0.0
+    slowness: float = 0.0
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -228,8 +229,7 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
     busy = question.apart is not None and question.apart.busy > 0
     undecided = kind == "cannot tell"
     parts = [
-        wording.sessions(question.apart.spread, question.apart.drift) if question.apart is not None else "",
-        wording.BUSY if busy else "",
+        _sessions(question.apart) if question.apart is not None else "",
         wording.test(estimate.p_value, _test_name(question)),
         wording.interval(estimate, settings.confidence),
         reason,
@@ -242,6 +242,12 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
         reason=wording.unclear(needed, question.paired, question.apart is not None, busy) if undecided else "",
     )
     return _with_ratio(verdict, estimate, settings)
+
+
+def _sessions(apart: Apart) -> str:
+    """Why the interval is as wide as it is."""
+    spread = wording.sessions(apart.spread, apart.drift)
+    return f"{spread}; {wording.busy(apart.slowness)}" if apart.busy else spread
 
 
 def _with_ratio(verdict: Verdict, estimate: Estimate, settings: PairSettings) -> Verdict:

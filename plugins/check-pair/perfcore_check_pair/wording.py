@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from perfcore_check_kit import machine_speed
+
 from perfcore.text import percent, plural, printable, quantity
 from perfcore_check_pair.session_spread import BUSY_DRIFT, FEW
 
@@ -21,7 +23,6 @@ EXACT_ZERO = "neither side ever varied, and one of them is zero"
 
 
 SIGNED_RANK, RANK_SUM, SESSIONS = "signed-rank", "rank-sum", "session offsets"
-BUSY = f"most runs waited for a CPU, and on a busy machine two sessions may differ by {100 * BUSY_DRIFT:g} %"
 
 
 def sizes(baseline: int, target: int, paired: bool, apart: bool) -> str:
@@ -41,6 +42,13 @@ def sessions(spread: SessionSpread, drift: float) -> str:
         return f"no other sessions tell how much sessions differ: {assumed}"
     text = f"{plural(spread.sessions, 'session')} differ by {share(math.expm1(spread.sigma))} (standard deviation)"
     return text if spread.differences >= FEW else f"{text}, which so few tell roughly"
+
+
+def busy(slowness: float) -> str:
+    """How it shows that the machine was busy: by the logarithm of what the same work took, else by runs that waited."""
+    if slowness >= machine_speed.SLOW:
+        return f"beside these runs the machine took up to {100 * math.expm1(slowness):.0f} % longer for the same work"
+    return f"most runs waited for a CPU, and on a busy machine two sessions may differ by {100 * BUSY_DRIFT:g} %"
 
 
 def shared(benchmarks: int) -> str:

@@ -141,6 +141,40 @@ def test_a_busy_machine_hides_no_large_change_and_none_but_of_time() -> None:
     assert _compare(_pairing(slower, disturbed=RUNS), session_drift=0.0).kind == "degradation"
 
 
+def _slower(pair: Pairing, baseline: float, target: float) -> Pairing:
+    """The pair with what the same work took beside its sides, as multiples of what it takes at best."""
+    sides = []
+    for side, factor in ((pair.baseline, baseline), (pair.target, target)):
+        (profile,) = side.profiles
+        facts = {"reference": round(30_000 * factor), "reference_fast": 30_000, "reference_work": "work"}
+        tool = attrs.evolve(profile.collector, sampling=facts)
+        sides.append(attrs.evolve(side, profiles=(attrs.evolve(profile, collector=tool),)))
+    return attrs.evolve(pair, baseline=sides[0], target=sides[1])
+
+
+@pytest.mark.parametrize("factors", [(1.0, 1.4), (1.4, 1.0), (1.3, 1.3)])
+def test_a_slower_machine_is_not_taken_for_a_change(factors: tuple[float, float]) -> None:
+    """No run waited for a CPU, and calm sessions before say nothing of it."""
+    draw = np.random.default_rng(11)
+    calm = draw.normal(0, 0.01, 12)
+    slower = _series([*calm, 0.0, np.log(1.35)], draw)
+    change = _compare(_slower(_pairing(slower), *factors))
+    assert (change.kind, change.reason.partition(":")[0]) == ("cannot tell", "the machine was busy")
+    longer = round(100 * max(factors)) - 100
+    assert f"beside these runs the machine took up to {longer} % longer for the same work" in change.evidence
+    # As fast as ever, or nobody looked.
+    assert _compare(_slower(_pairing(slower), 1.05, 1.02)).kind == "degradation"
+    assert _compare(_pairing(slower)).kind == "degradation"
+
+
+def test_a_slower_machine_hides_no_large_change_and_none_but_of_time() -> None:
+    draw = np.random.default_rng(12)
+    step, far = (_series([*draw.normal(0, 0.01, 12), 0.0, np.log(ratio)], draw) for ratio in (1.35, 2.5))
+    assert _compare(_slower(_pairing(far), 1.0, 1.4)).kind == "degradation"
+    assert _compare(_slower(_pairing(step, unit=""), 1.0, 1.4)).kind == "degradation"
+    assert _compare(_slower(_pairing(step), 1.0, 1.4), session_drift=0.0).kind == "degradation"
+
+
 def test_a_few_code_changes_in_the_history_do_not_count_as_sessions_that_differ() -> None:
     draw = np.random.default_rng(4)
     offsets = draw.normal(0, 0.01, 24)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ OWN_SHARE = 0.95  # a run that kept its CPUs this busy waited for itself
 # The median of wall time is then that of disturbed runs. Of fewer than three runs a share tells little.
 UNFIT_SHARE = 0.5  # of the runs disturbed
 UNFIT_RUNS = 3
+REFERENCE_MOST = 1.7  # times as long as a fast machine takes, which is more than shared cores make of it
 FLOOR_MARGIN = 16  # the kernel's count of pages is exact to less than one part in this
 
 
@@ -30,6 +33,7 @@ class Tally:
     runs: int = 0
     disturbed: int = 0
     waits: list[float] = attrs.field(factory=list)
+    reference: list[int] = attrs.field(factory=list)
     failures: Counter[int] = attrs.field(factory=Counter)
     littering: int = 0
     left: int = 0
@@ -52,6 +56,7 @@ class Tally:
             self.hidden += row["max_rss"] is None
             if result.exitcode:
                 self.failures[result.exitcode] += 1
+            self.reference += result.reference
             if row["run_delay"] is not None:
                 self.waits.append(row["run_delay"] / max(1, row["wall"] or 0))
         return row, bothered
@@ -64,6 +69,13 @@ class Tally:
             "left_behind": self.left,
             "max_rss_floor": self.floor or None,
         }
+        if self.reference:
+            # Other interpreters and processors need another time for the same work.
+            work = f"{sys.implementation.cache_tag} on {os.uname().machine}"
+            fast = sorted(self.reference)[len(self.reference) // 4]
+            # An interrupt in so short a work is no slowness of the runs.
+            usual = sum(min(max(fast, taken), fast * REFERENCE_MOST) for taken in self.reference) / len(self.reference)
+            sampling |= {"reference": round(usual), "reference_fast": fast, "reference_work": work}
         return {key: value for key, value in sampling.items() if value is not None}
 
     def notes(self) -> Iterator[str]:

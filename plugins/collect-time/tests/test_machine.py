@@ -144,6 +144,19 @@ def test_warm_ups_do_not_count() -> None:
     assert list(tally.notes()) == []
 
 
+def test_the_work_of_reference_is_told_on_the_whole_and_as_on_a_fast_machine() -> None:
+    tally = Tally()
+    taken = [30_000] * 3 + [30_100] * 2 + [45_000] * 4 + [900_000]  # the last was interrupted
+    for nanoseconds in taken:
+        tally.take(result()._replace(reference=(nanoseconds,)), 2, False)
+    tally.take(result()._replace(reference=(1,)), 2, True)
+    facts = tally.facts()
+    assert facts["reference_fast"] == 30_000
+    assert facts["reference"] == (3 * 30_000 + 2 * 30_100 + 4 * 45_000 + 51_000) / 10
+    assert facts["reference_work"].startswith("cpython-")
+    assert "reference" not in Tally().facts()
+
+
 @pytest.mark.parametrize(("max_rss", "known"), [(8, False), (8.4, False), (8.6, True)])
 def test_peak_memory_near_that_of_the_starting_process_is_missing(max_rss: float, known: bool) -> None:
     row, _ = Tally().take(result(max_rss=max_rss), 2, False)  # type: ignore[arg-type]

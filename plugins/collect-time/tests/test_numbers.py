@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from perfcore_collect_kit import command
+from perfcore_collect_time import launcher
+from perfcore_collect_time.helper import WORK_EVERY
 from perfcore_testing.processes import Measure
+
+from perfcore.model import Job
 
 BURN = (
     "import time\nwhile time.process_time_ns() < 60_000_000: pass\nopen('said', 'w').write(str(time.process_time_ns()))"
@@ -118,3 +124,21 @@ def test_a_run_that_had_to_wait_for_a_cpu_is_told(python: Measure, tmp_path: Pat
     assert all(row["run_delay"] <= row["wall"] for row in measured.rows)
     assert measured.session.sampling["disturbed"] == 3
     assert "this machine is unfit to measure wall time now: 3 of 3 runs" in measured.session.notes[0]
+
+
+def test_the_same_work_is_done_beside_the_runs(measure: Measure) -> None:
+    facts = measure("true", runs=3).session.sampling
+    assert 0 < facts["reference_fast"] <= facts["reference"] < 2 * facts["reference_fast"]
+    assert sys.implementation.cache_tag in facts["reference_work"]
+
+
+def test_the_work_of_reference_takes_a_small_part_of_the_time() -> None:
+    helper = launcher.lease()
+    try:
+        key = helper.define(command.spec(Job(argv=("true",), cmd="true")))
+        begun = time.perf_counter_ns()
+        results = [helper.run(key, 299 - number) for number in range(300)]
+        taken = [nanoseconds for result in results for nanoseconds in result.reference]
+    finally:
+        launcher.release(helper)
+    assert 1 <= len(taken) <= 1 + (time.perf_counter_ns() - begun) / WORK_EVERY

@@ -1,0 +1,103 @@
+"""What a machine that was slower for a while does to a history."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, MutableMapping, Sequence
+from statistics import median
+from typing import TypeAlias
+
+import attrs
+
+from perfcore.analysis.verdict_text import TIMES
+from perfcore.errors import FormatError, NotFoundError
+from perfcore.model import Change
+from perfcore.repository.repository import Repository
+from perfcore.text import printable
+from perfcore_check_kit import machine_speed
+from perfcore_check_kit.machine_speed import Speed
+from perfcore_check_kit.series import ConfigHistory, MeasuredVersion
+
+Known: TypeAlias = MutableMapping[str, "list[Speed]"]
+"""What is known of profiles, by their ids."""
+
+_NEAR = 8  # versions on either side that are asked
+_MOST = 2.0  # a program becomes slower by up to so much more than the work, in logarithms: a sort by 1.9
+_STEPS = ("degradation", "optimization", "drift", "improving drift")
+BUSY = "the machine was busy"
+
+
+def calm(repository: Repository, line: ConfigHistory) -> ConfigHistory:
+    """The line without the versions beside whose runs the machine was slow."""
+    known: Known = {}
+    speeds = [_of_version(repository, measured, known) for measured in line.versions]
+    every = [speed for version in speeds for speed in version]
+    versions = zip(line.versions, speeds, strict=True)
+    return attrs.evolve(
+        line, versions=tuple(m for m, own in versions if machine_speed.slowness(own, every) < machine_speed.SLOW)
+    )
+
+
+def doubted(repository: Repository, line: ConfigHistory, changes: Sequence[Change], known: Known) -> tuple[Change, ...]:
+    """The changes of one series, oldest first; inconclusive is what the speed of the machine may explain."""
+    steps = [change for change in changes if change.kind in _STEPS and change.unit in TIMES]
+    if not steps:
+        return tuple(changes)
+    positions = {measured.version.id[:10]: index for index, measured in enumerate(line.versions)}
+    begun = sorted(positions[change.target] for change in changes if change.target in positions)
+    return tuple(
+        _doubted(repository, line, change, begun, positions[change.target], known)
+        if change in steps and change.target in positions
+        else change
+        for change in changes
+    )
+
+
+def _doubted(
+    repository: Repository, line: ConfigHistory, change: Change, begun: Sequence[int], position: int, known: Known
+) -> Change:
+    """`begun` are the positions of all changes."""
+    at = bisect_left(begun, position)
+    start = begun[at - 1] if at else 0
+    after = bisect_right(begun, position)
+    end = begun[after] if after < len(begun) else len(line.versions)
+    speeds = [
+        list(_speeds(repository, line.versions[first:last], line.versions[position].environment, known))
+        for first, last in ((position, min(end, position + _NEAR)), (max(start, position - _NEAR), position))
+    ]
+    if not all(speeds) or not change.ratio:
+        return change
+    every = [speed for side in speeds for version in side for speed in version]
+    later, earlier = (median(machine_speed.slowness(version, every) for version in side) for side in speeds)
+    size, slower = math.log(change.ratio), later - earlier
+    if abs(slower) < machine_speed.SLOW or size * slower <= 0 or abs(size) > _MOST * abs(slower):
+        return change
+    sides = ("from then on", "before") if slower > 0 else ("before", "from then on")
+    text = (
+        f"the machine took {100 * math.expm1(abs(slower)):.0f} % longer for the same work {sides[0]} than {sides[1]}, "
+        f"so this may be the machine; to decide: perf compare {printable(change.baseline)} {printable(change.target)} "
+        "-- COMMAND"
+    )
+    return attrs.evolve(
+        change, kind="cannot tell", reason=BUSY, until="", pace=None, evidence=f"{text}; {change.evidence}"
+    )
+
+
+def _speeds(
+    repository: Repository, versions: Sequence[MeasuredVersion], environment: str, known: Known
+) -> Iterator[list[Speed]]:
+    """Of each version that was measured in this environment, by a collector that says it."""
+    for measured in versions:
+        if measured.environment == environment and (speeds := _of_version(repository, measured, known)):
+            yield speeds
+
+
+def _of_version(repository: Repository, measured: MeasuredVersion, known: Known) -> list[Speed]:
+    for id in measured.profiles:
+        if id not in known:
+            known[id] = []
+            with contextlib.suppress(FormatError, NotFoundError):  # what reads the values warns of them
+                known[id] = machine_speed.of_profiles([repository.store.load(id)])
+    return [speed for id in measured.profiles for speed in known[id]]

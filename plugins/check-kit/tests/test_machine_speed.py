@@ -1,0 +1,155 @@
+"""What a slower machine explains, of two sets of sessions and in a history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+from perfcore_check_kit import history, machine_speed, series, slow_sessions
+from perfcore_check_kit.history import HistoryCheck, ScannedSeries
+from perfcore_check_kit.machine_speed import SLOW, Speed
+from perfcore_testing import profiles
+from perfcore_testing.project import Project
+
+from perfcore.model import Change, Profile
+from perfcore.profile.table import column, table
+from perfcore.repository import Repository
+from perfcore.repository.repository import UserPlaces
+from perfcore.store.lookup import Ref
+
+FAST, WORK = 30_000, "cpython-311 on x86_64"
+VERSIONS, STEP = 16, 8
+AGAIN = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0)
+
+
+def _profile(number: int, level: float, slower: float | None, metric: str = "cpu", unit: str = "ns") -> Profile:
+    """Of six runs around a level, in a session that was slower by this factor; None tells nothing of it."""
+    amounts = [int(level * factor * (1 + 0.002 * (number % 3))) for factor in AGAIN]
+    rows = [column("run", list(range(6)), role="order"), column(metric, amounts, unit=unit, role="value")]
+    runs = [column("run", list(range(6)), role="order"), column("session", [f"s{number}"] * 6, dtype="str")]
+    made = profiles.profile({"resources": table("resources", rows)}, created=profiles.CREATED + number)
+    made = made.replace_tables(runs=table("runs", runs))
+    return made if slower is None else _beside(made, {"reference": round(FAST * slower)})
+
+
+def _beside(profile: Profile, facts: dict[str, Any]) -> Profile:
+    sampling = {"reference": FAST, "reference_fast": FAST, "reference_work": WORK} | facts
+    return attrs.evolve(profile, collector=attrs.evolve(profile.collector, sampling=sampling))
+
+
+def _registered(project: Project, made: list[Profile]) -> tuple[Repository, list[str]]:
+    places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+    repository = Repository.open(project.path, places=places)
+    versions = [repository.version(), *(project.commit(f"Version {number}") for number in range(1, len(made)))]
+    for version, profile in zip(versions, made, strict=True):
+        kept = repository.save(attrs.evolve(profile, origin=version))
+        repository.register(Ref(kind="pending", pending=kept), version)
+    return repository, versions
+
+
+def _scanned(project: Project, made: list[Profile]) -> ScannedSeries:
+    repository, _ = _registered(project, made)
+    plugin, driver = repository.plugins.make("check", "changepoint", {})
+    check = HistoryCheck.of(repository.plugins.phases(plugin, driver), driver, {})
+    (scanned,) = history.scan_series(
+        repository, history.select_series(repository, series.config_histories(repository)), check, {}
+    )
+    return scanned
+
+
+def _history(project: Project, size: float, slower: float | None, back: int = VERSIONS, **what: str) -> list[Change]:
+    """The changes of a history that steps by a factor, on a machine that is slower by another from there on, until it
+    is as fast as before."""
+    made = [
+        _profile(
+            number,
+            20e6 * (size if number >= STEP else 1.0),
+            slower and (slower if STEP <= number < back else 1.01),
+            **what,
+        )
+        for number in range(VERSIONS)
+    ]
+    return list(_scanned(project, made).changes)
+
+
+@pytest.mark.parametrize("size", [1.4, 1 / 1.4])
+def test_a_step_of_a_machine_that_changed_its_speed_is_not_told_as_one_of_the_code(
+    project: Project, size: float
+) -> None:
+    made = [
+        _profile(number, 20e6 * (size if number >= STEP else 1.0), 1.4 if (number >= STEP) == (size > 1) else 1.0)
+        for number in range(VERSIONS)
+    ]
+    (change,) = _scanned(project, made).changes
+    assert (change.kind, change.reason) == ("cannot tell", slow_sessions.BUSY)
+    sides = "from then on than before" if size > 1 else "before than from then on"
+    assert change.evidence.startswith(f"the machine took 40 % longer for the same work {sides}, so this may be the")
+    assert f"to decide: perf compare {change.baseline} {change.target} -- COMMAND" in change.evidence
+
+
+@pytest.mark.parametrize(
+    ("size", "slower", "what"),
+    [
+        (1.4, None, {}),  # nobody looked
+        (1.4, 1.02, {}),  # as fast as before
+        (1 / 1.4, 1.4, {}),  # faster, on a slower machine
+        (2.5, 1.4, {}),  # more than the machine does
+        (1.4, 1.4, {"metric": "size", "unit": "B"}),  # no time
+    ],
+)
+def test_what_the_machine_does_not_explain_is_told(
+    project: Project, size: float, slower: float | None, what: dict[str, str]
+) -> None:
+    (change,) = _history(project, size, slower, **what)
+    assert change.kind == ("degradation" if size > 1 else "optimization")
+
+
+def test_a_change_is_told_when_the_machine_is_as_fast_as_before_again(project: Project) -> None:
+    (change,) = _history(project, 1.4, 1.4, back=STEP + 3)
+    assert change.kind == "degradation"
+
+
+def test_slowness_is_measured_against_the_fastest_of_all_sessions() -> None:
+    fast, slow = Speed(FAST, FAST, WORK), Speed(45_000, 40_000, WORK)
+    assert machine_speed.slowness([slow], [slow, fast]) == pytest.approx(0.4055, abs=1e-4)
+    assert machine_speed.slowness([slow, fast], [slow, fast]) == pytest.approx(0.2027, abs=1e-4)
+    assert 0 < machine_speed.slowness([slow], [slow]) < 0.12
+    assert machine_speed.slowness([fast], [fast, slow]) == machine_speed.slowness([], [slow]) == 0.0
+    # What another interpreter or processor takes for it says nothing.
+    assert machine_speed.slowness([slow], [slow, Speed(FAST, FAST, "cpython-314 on aarch64")]) < 2 * SLOW
+    # Of many, one that was lucky is not what the machine can do.
+    assert machine_speed.slowness([fast], [Speed(20_000, 20_000, WORK), *[fast] * 7]) == 0.0
+
+
+def test_versions_beside_which_the_machine_was_slow_tell_nothing_of_sessions(project: Project) -> None:
+    made = [_profile(number, 20e6, 1.4 if number in (2, 5) else 1.03) for number in range(8)]
+    repository, versions = _registered(project, made)
+    (line,) = series.config_histories(repository)
+    left = [measured.version.id for measured in slow_sessions.calm(repository, line).versions]
+    assert left == [version for number, version in enumerate(versions) if number not in (2, 5)]
+
+
+def test_a_history_of_which_nobody_tells_the_speed_is_taken_whole(project: Project) -> None:
+    repository, _ = _registered(project, [_profile(number, 20e6, None) for number in range(3)])
+    (line,) = series.config_histories(repository)
+    assert slow_sessions.calm(repository, line) == line
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"reference": "slow"},
+        {"reference": True, "reference_fast": True},
+        {"reference": FAST - 1},
+        {"reference_fast": 0},
+        {"reference_fast": -5, "reference": -4},
+        {"reference": 10**400},
+        {"reference": float("nan")},
+        {"reference_work": None},
+        {"reference_work": ["a"]},
+    ],
+)
+def test_facts_that_make_no_sense_are_none(facts: dict[str, Any]) -> None:
+    assert machine_speed.of_profiles([_beside(_profile(1, 1e6, None), {})])
+    assert machine_speed.of_profiles([_beside(_profile(1, 1e6, None), facts)]) == []
