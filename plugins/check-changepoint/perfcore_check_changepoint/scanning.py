@@ -433,6 +433,7 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         confidence=settings.confidence if low is not None else None,
         p_value=change.p_value,
         evidence="; ".join(text for text in parts if text),
+        reason=wording.SESSIONS if session else "",
         earliest=earliest,
         latest=latest,
         undone=undone or "",

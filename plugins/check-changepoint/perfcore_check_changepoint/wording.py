@@ -7,6 +7,7 @@ from perfcore.text import percent, plural, printable, quantity
 from perfcore_check_changepoint.points import ChangePoint
 
 SHARED = "without what the benchmarks of a run share"
+SESSIONS = "sessions may differ as much"
 
 
 def short(version: str) -> str:

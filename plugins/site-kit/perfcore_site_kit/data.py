@@ -141,7 +141,18 @@ def _status(branch: Branch, row: SeriesRow, change: Change | None) -> Status:
     decided = {verdict.kind for verdict in _newest_verdicts(branch, row)}
     if row.is_short and "same" not in decided and change is None:
         return "inconclusive"
-    return "inconclusive" if "cannot tell" in decided else "same"
+    return "inconclusive" if "cannot tell" in decided or _undecided(branch, row, change) else "same"
+
+
+def _undecided(branch: Branch, row: SeriesRow, change: Change | None) -> list[Change]:
+    """The changes since this one that the history shows and that may be the machine's."""
+    since = branch.at(change) if change is not None else -1
+    return [
+        step
+        for step in row.changes
+        if step.kind == "cannot tell" and step.earliest and not step.undone and step.id not in branch.accepted
+        if branch.at(step) > since
+    ]
 
 
 def _newest_verdicts(branch: Branch, row: SeriesRow) -> list[Change]:
@@ -152,7 +163,8 @@ def _newest_verdicts(branch: Branch, row: SeriesRow) -> list[Change]:
 def _reason(branch: Branch, row: SeriesRow) -> str:
     """Why the check cannot tell, without the number of pairs that would decide it. A check that was not made, or gives
     no reason, had too little to look at."""
-    reasons = (v.reason.partition(":")[0] for v in _newest_verdicts(branch, row) if v.kind == "cannot tell")
+    verdicts = [*_newest_verdicts(branch, row), *reversed(_undecided(branch, row, last_change(branch, row)))]
+    reasons = (verdict.reason.partition(":")[0] for verdict in verdicts if verdict.kind == "cannot tell")
     return next(filter(None, reasons), "too few versions or runs")
 
 

@@ -44,9 +44,11 @@ def overview(page: Overview) -> str:
         return f"Yes: {counts['slower']} of {plural(total, 'benchmark')} {_be(counts['slower'])} slower{newest}."
     if counts["not measured"] == total:
         return f"That is not known: {_none(total, 'was', 'measured')} at {page.newest.id[:10]}."
-    if counts["inconclusive"] == total:
-        reasons = dict.fromkeys(shown(state.reason) for state in page.primary)
-        return f"That cannot be told yet of {plural(total, 'benchmark')}: {', or '.join(reasons)}."
+    if counts["inconclusive"] + counts["not measured"] == total:
+        reasons = dict.fromkeys(shown(state.reason) for state in page.primary if state.status == "inconclusive")
+        others = f"; {plural(count, 'other')} {_was(count)} not measured" if (count := counts["not measured"]) else ""
+        undecided = plural(counts["inconclusive"], "benchmark")
+        return f"That cannot be told yet of {undecided}: {', or '.join(reasons)}{others}."
     faster = f", and {counts['faster']} {_be(counts['faster'])} faster" if counts["faster"] else ""
     undecided = counts["inconclusive"] + counts["not measured"]
     caution = f"; {undecided} cannot be told" if undecided else ""
@@ -76,6 +78,8 @@ def series(state: SeriesState) -> str:
         return "It was not measured yet."
     if state.status == "not measured":
         return f"It was last measured {plural(state.behind, 'version')} ago; then {current.replace(' now', '')}."
+    if state.status == "inconclusive" and state.reason and not row.is_short:
+        return f"Not known: {shown(state.reason)}; {current}."
     if change is None:
         reason = "its history is too short to tell" if row.is_short else f"no change in {plural(row.points, 'version')}"
         return f"{'Not known' if row.is_short else 'No'}: {reason}; {current}."
@@ -129,6 +133,8 @@ def counted(compared: Comparison) -> str:
     if not kinds:
         return "Nothing was measured in both, so nothing is known to be slower"
     total = plural(len(kinds), "benchmark")
+    if undecided == len(kinds):
+        return f"It cannot be told whether {total} {_be(undecided)} slower"
     nothing = _none(len(kinds), "is", "slower").capitalize()
     first = f"{worse} of {total} {_be(worse)} slower" if worse else nothing
     counts = ((better, "faster"), (undecided, "inconclusive"))
@@ -223,6 +229,10 @@ def _none(total: int, verb: str, state: str) -> str:
 
 def _be(count: int) -> str:
     return "is" if count == 1 else "are"
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _stand(count: int) -> str:

@@ -11,6 +11,7 @@ import attrs
 import pytest
 from perfcore_site_kit import data, levels, paths, sentences
 from perfcore_site_kit.branch import RANGE
+from perfcore_site_kit.comparisons import Comparison
 from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.site import FILES, SERVER, Site
 from perfcore_testing import hostile
@@ -19,7 +20,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
-from perfcore.model import Change
+from perfcore.model import Change, ChangeKind
 
 
 def words(site: Site, path: PagePath) -> str:
@@ -88,6 +89,58 @@ def test_the_overview_says_why_nothing_can_be_told(project: Project, reason: str
     verdict = Change(id="1", kind="cannot tell", metric="wall", target=newest[:10], reason=reason)
     undecided = attrs.evolve(branch, series=tuple(attrs.evolve(row, changes=(verdict,)) for row in branch.series))
     assert sentences.overview(data.overview(undecided)) == f"That cannot be told yet of 1 benchmark: {said}."
+
+
+def test_benchmarks_that_cannot_be_told_are_not_called_no_slower(project: Project) -> None:
+    """One was not measured for the newest version, and nothing is known of the other."""
+    newest = measure(project, {"./steady": lambda _: 4_000_000, "./other": lambda _: 4_000_000}, versions=2)[-1]
+    branch = Site(open_repository(project.path).repository).branch
+    verdict = Change(id="1", kind="cannot tell", metric="wall", target=newest[:10], reason="5 of 6 pairs")
+    first, second = (row for row in branch.series if row.primary)
+    series = attrs.evolve(first, changes=(verdict,)), attrs.evolve(second, changes=(), newest=0)
+    said = sentences.overview(data.overview(attrs.evolve(branch, series=series)))
+    assert said == "That cannot be told yet of 1 benchmark: 5 of 6 pairs; 1 other was not measured."
+
+
+@pytest.mark.parametrize(
+    ("reason", "undone", "accepted", "status"),
+    [
+        ("the machine was busy", "", False, "inconclusive"),
+        ("sessions may differ as much", "", False, "inconclusive"),
+        ("the machine was busy", "back", False, "same"),
+        ("the machine was busy", "", True, "same"),
+    ],
+)
+def test_a_step_of_the_history_that_may_be_the_machine_is_not_called_no_change(
+    project: Project, reason: str, undone: str, accepted: bool, status: str
+) -> None:
+    versions = measure(project, {"./steady": lambda _: 4_000_000}, versions=12)
+    branch = Site(open_repository(project.path).repository).branch
+    target = versions[-3]
+    step = Change(
+        id="1", kind="cannot tell", metric="wall", target=target[:10], earliest=target, reason=reason, undone=undone
+    )
+    series = tuple(attrs.evolve(row, changes=(step,)) for row in branch.series)
+    stepped = attrs.evolve(branch, series=series, accepted={"1": "why"} if accepted else {})
+    (state,) = data.overview(stepped).primary
+    assert state.status == status
+    assert sentences.series(state).startswith(f"Not known: {reason}; " if status == "inconclusive" else "No: no change")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        (("cannot tell",), "It cannot be told whether 1 benchmark is slower."),
+        (("cannot tell", "cannot tell"), "It cannot be told whether 2 benchmarks are slower."),
+        (("cannot tell", "same"), "None of 2 benchmarks is slower, 1 inconclusive."),
+    ],
+)
+def test_a_comparison_that_tells_nothing_does_not_say_that_none_is_slower(
+    site: Site, kinds: tuple[ChangeKind, ...], said: str
+) -> None:
+    verdicts = tuple(Change(id=str(id), kind=kind, metric="wall", primary=True) for id, kind in enumerate(kinds))
+    first, *_, last = site.branch.versions
+    assert sentences.comparison(Comparison(baseline=first, target=last, changes=verdicts, unpaired=())) == said
 
 
 def test_links_of_files_lead_to_files(site: Site, tmp_path: Path) -> None:
