@@ -48,9 +48,13 @@ def of_history(changes: Sequence[Change], series: int, versions: int) -> str:
     scanned = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
     changed = [change for change in changes if change.until or change.kind in ("degradation", "optimization")]
     primary = [change for change in changed if change.primary]
+    undecided = sum(change.kind == "cannot tell" and change.primary and not change.undone for change in changes)
     machines = sum(change.kind == "machine" for change in changes)
-    slow = [*_slow(changes), *([f"{plural(machines, 'change')} of the machine"] if machines else [])]
-    suffix = "".join(f", {part}" for part in slow)
+    parts = [f"{undecided} inconclusive"] if undecided else []
+    parts += [*_slow(changes), *([f"{plural(machines, 'change')} of the machine"] if machines else [])]
+    suffix = "".join(f", {part}" for part in parts)
+    if undecided and not primary:
+        return f"{scanned}: {', '.join(parts)}"
     if not primary:
         return f"{scanned}: no change" + (" of a primary metric" if changed else "") + suffix
     lasting = [change.kind for change in primary if not change.undone]

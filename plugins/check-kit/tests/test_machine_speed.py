@@ -156,3 +156,15 @@ def test_a_history_of_which_nobody_tells_the_speed_is_taken_whole(project: Proje
 def test_facts_that_make_no_sense_are_none(facts: dict[str, Any]) -> None:
     assert machine_speed.of_profiles([_beside(_profile(1, 1e6, None), {})])
     assert machine_speed.of_profiles([_beside(_profile(1, 1e6, None), facts)]) == []
+
+
+def test_a_check_of_a_history_counts_what_the_machine_may_have_done(project: Project) -> None:
+    made = [
+        _profile(number, 20e6 * (1.4 if number >= STEP else 1.0), 1.4 if number >= STEP else 1.0)
+        for number in range(VERSIONS)
+    ]
+    _registered(project, made)
+    checked = project.perf("check", "all")
+    assert checked.out.endswith(f"1 series over {VERSIONS} versions: 1 inconclusive\n")
+    assert "the machine was busy" in checked.out
+    assert project.perf("check", "all", "--fail-on", "cannot-tell", code=8)

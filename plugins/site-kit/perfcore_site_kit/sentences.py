@@ -47,8 +47,8 @@ def overview(page: Overview) -> str:
     if counts["inconclusive"] + counts["not measured"] == total:
         reasons = dict.fromkeys(shown(state.reason) for state in page.primary if state.status == "inconclusive")
         others = f"; {plural(count, 'other')} {_was(count)} not measured" if (count := counts["not measured"]) else ""
-        undecided = plural(counts["inconclusive"], "benchmark")
-        return f"That cannot be told yet of {undecided}: {', or '.join(reasons)}{others}."
+        untold = plural(counts["inconclusive"], "benchmark")
+        return f"That cannot be told yet of {untold}: {', or '.join(reasons)}{others}."
     faster = f", and {counts['faster']} {_be(counts['faster'])} faster" if counts["faster"] else ""
     undecided = counts["inconclusive"] + counts["not measured"]
     caution = f"; {undecided} cannot be told" if undecided else ""
