@@ -30,6 +30,8 @@ def of_branch(branch: Branch) -> bytes:
         return _badge("performance", f"▲ {counts['slower']} of {total} slower", _COLORS["slower"])
     if counts["faster"]:
         return _badge("performance", f"▼ {counts['faster']} of {total} faster", _COLORS["faster"])
+    if counts["not measured"] == total:
+        return _badge("performance", f"{sentences.SIGNS['not measured']} not measured", _NEUTRAL)
     if not counts["same"]:
         return _badge("performance", "inconclusive", _COLORS["inconclusive"])
     return _badge("performance", f"= none of {total} slower", _COLORS["same"])

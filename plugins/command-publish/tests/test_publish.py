@@ -15,10 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import attrs
 import feedparser  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from jsonschema import Draft202012Validator
-from perfcore_command_publish import engine
+from perfcore_command_publish import badge, engine
 from perfcore_command_publish.contract import PublishContract
 from perfcore_site_kit.site import Site
 from perfcore_testing import hostile
@@ -229,6 +230,13 @@ def test_badges_say_the_state(measured: Project, tmp_path: Path, files: Files) -
     titles = {ElementTree.fromstring(content)[0].text for content in badges.values()}
     assert any(str(title).startswith("./slow: ▲ slower +") for title in titles)
     assert "./steady: = same" in titles
+
+
+def test_the_badge_of_a_newest_version_without_measurements_calls_it_not_measured(measured: Project) -> None:
+    branch = Site(repository(measured)).branch
+    series = tuple(attrs.evolve(row, changes=(), newest=0) for row in branch.series)
+    picture = badge.of_branch(attrs.evolve(branch, series=series))
+    assert ElementTree.fromstring(picture)[0].text == "performance: ○ not measured"
 
 
 def test_hostile_names_stay_text(project: Project, tmp_path: Path, files: Files) -> None:
