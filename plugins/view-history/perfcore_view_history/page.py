@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from perfcore_view_kit.chart import ChartData, ChartOptions, chart, scripts, sparkline, still, styles
 from perfcore_view_kit.form import framed, shown
-from perfcore_view_kit.history_chart import change_text, decision_on, history_chart, standing, title, unit_text
+from perfcore_view_kit.history_chart import (
+    change_text,
+    decision_on,
+    history_chart,
+    standing,
+    title,
+    undecided,
+    unit_text,
+)
 from perfcore_view_kit.page import page
 
 from perfcore.analysis import verdict_text
@@ -68,6 +76,9 @@ def _summary(histories: Sequence[MetricHistory], accepted: Mapping[str, str]) ->
     )
     if len(histories) == 1:
         words = "It became worse and stayed so" if slower else "No change for the worse stands"
+    untold = sum(bool(undecided(series, accepted)) and not standing(series, accepted) for series in histories)
+    if untold:
+        words += f", and {f'{untold} of them' if len(histories) > 1 else 'one change'} cannot be told"
     return f"{words}{span}."
 
 

@@ -56,6 +56,18 @@ def test_the_first_sentence_answers_before_any_chart() -> None:
     assert "None of 2 series became worse" in page(histories.steady(), histories.unmeasured())
 
 
+def test_a_step_that_may_be_the_machine_is_not_called_none() -> None:
+    changed = histories.changed()
+    step = attrs.evolve(changed.changes[0], kind="cannot tell", earliest=changed.changes[0].target, undone="")
+    doubtful = attrs.evolve(changed, changes=(step,))
+    assert "No change for the worse stands, and one change cannot be told, " in words(page(doubtful))
+    assert f"No regression stands; what came with {step.target} cannot be told. Now " in words(page(doubtful))
+    assert "None of 2 series became worse and stayed so, and 1 of them cannot be told, " in words(
+        page(doubtful, histories.steady())
+    )
+    assert "cannot be told" not in page(attrs.evolve(doubtful, changes=(attrs.evolve(step, undone="1" * 10),)))
+
+
 def test_a_regression_that_was_accepted_or_reverted_does_not_stand() -> None:
     assert "It became worse and stayed so" in page(histories.changed())
     assert "No change for the worse stands" in page(histories.changed(), accepted=ACCEPTED)

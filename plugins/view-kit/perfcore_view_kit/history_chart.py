@@ -88,6 +88,15 @@ def standing(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> list
     return [c for c in series.changes if _WORSE.get(c.kind) and not c.undone and c.id not in accepted]
 
 
+def undecided(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> list[Change]:
+    """The changes of the history that may be the machine's, and that nobody accepted and no later version took back."""
+    return [
+        change
+        for change in series.changes
+        if change.kind == "cannot tell" and change.earliest and not change.undone and change.id not in accepted
+    ]
+
+
 def decision_on(change: Change, accepted: Mapping[str, str], decided: Mapping[str, str]) -> str:
     """What people decided about a change, in words; empty where nobody did."""
     reason = accepted.get(change.id, "")
@@ -104,6 +113,8 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
     if not regressions:
         better = any(_WORSE.get(change.kind) is False and not change.undone for change in series.changes)
         became = "No regression stands, and it became better" if better else "No regression stands"
+        if untold := undecided(series, accepted):
+            return f"{became}; what came with {shown(untold[-1].target)} cannot be told. {newest}"
         return f"{became if series.changes else 'No change was reported'}. {newest}"
     last = regressions[-1]
     size = f" by {percent(last.ratio)}" if last.ratio is not None else ""

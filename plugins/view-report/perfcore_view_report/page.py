@@ -15,7 +15,7 @@ from perfcore_view_histogram.page import row as runs_row
 from perfcore_view_histogram.pictures import picture
 from perfcore_view_kit import chart
 from perfcore_view_kit.form import framed, shown
-from perfcore_view_kit.history_chart import change_text, history_chart, standing
+from perfcore_view_kit.history_chart import change_text, history_chart, standing, undecided
 from perfcore_view_kit.page import page
 from perfcore_view_kit.table import table
 
@@ -59,7 +59,9 @@ def _summary(subject: ViewData) -> str:
     if subject.series:
         worse = [series for series in subject.series if standing(series, subject.accepted)]
         count = plural(len(subject.series), "series", "series")
-        words = f"{len(worse) or 'None'} of {count} became worse and stayed so."
+        untold = sum(series not in worse and bool(undecided(series, subject.accepted)) for series in subject.series)
+        others = f", and {untold} cannot be told" if untold else ""
+        words = f"{len(worse) or 'None'} of {count} became worse and stayed so{others}."
         return f"{words} {summary(_ranked(subject))}" if _ranked(subject) else words
     if ranked := _ranked(subject):
         return summary(ranked)
