@@ -99,14 +99,14 @@ def status(repository: Repository, revision: str | None = None, box: int = DAY) 
 
 
 def labels(repository: Repository, revision: str | None = None, query: Query = _ALL) -> dict[str, dict[str, int]]:
-    """The samples of each value of each label."""
+    """The samples of each value of each label, both in the order of their names."""
     totals: dict[str, dict[str, int]] = {}
     for selected in select(state(repository, revision), query):
         for part_number, pairs in selected.parts.items():
             for key, value in set(pairs):
                 values = totals.setdefault(key, {})
                 values[value] = values.get(value, 0) + selected.receipt.samples[part_number]
-    return totals
+    return {key: dict(sorted(values.items())) for key, values in sorted(totals.items())}
 
 
 def merged(
