@@ -10,13 +10,14 @@ to 0.1, to 0.15, to 0.25, and above.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from perfcore.model import Profile
 
 # Below it, sessions differ as on a calm machine.
 SLOW = 0.1  # of a logarithm
+BUSY = "the machine was busy"  # why a check cannot tell, in a few words
 _MOST = 2**63
 
 
@@ -30,7 +31,13 @@ class Speed(NamedTuple):
 
 def of_profiles(profiles: Iterable[Profile]) -> list[Speed]:
     """What the profiles say; nothing of those whose collector tried no work."""
-    return list(_speeds(profiles))
+    speeds = []
+    for profile in profiles:
+        facts = profile.collector.sampling
+        usual, fast, work = facts.get("reference"), facts.get("reference_fast"), facts.get("reference_work")
+        if type(usual) is type(fast) is int and 0 < fast <= usual < _MOST and isinstance(work, str):
+            speeds.append(Speed(usual, fast, work))
+    return speeds
 
 
 def slowness(sessions: Collection[Speed], every: Iterable[Speed]) -> float:
@@ -41,11 +48,3 @@ def slowness(sessions: Collection[Speed], every: Iterable[Speed]) -> float:
         fast.setdefault(speed.work, []).append(speed.fast)
     slow = [math.log(speed.usual / sorted(fast[speed.work])[len(fast[speed.work]) // 4]) for speed in sessions]
     return sum(slow) / len(slow) if slow else 0.0
-
-
-def _speeds(profiles: Iterable[Profile]) -> Iterator[Speed]:
-    for profile in profiles:
-        facts = profile.collector.sampling
-        usual, fast, work = facts.get("reference"), facts.get("reference_fast"), facts.get("reference_work")
-        if type(usual) is type(fast) is int and 0 < fast <= usual < _MOST and isinstance(work, str):
-            yield Speed(usual, fast, work)

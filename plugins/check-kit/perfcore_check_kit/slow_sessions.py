@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from statistics import median
 from typing import TypeAlias
 
 import attrs
 
 from perfcore.analysis.verdict_text import TIMES
-from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Change
 from perfcore.repository.repository import Repository
 from perfcore.text import printable
@@ -26,13 +24,11 @@ Known: TypeAlias = MutableMapping[str, "list[Speed]"]
 _NEAR = 8  # versions on either side that are asked
 _MOST = 2.0  # a program becomes slower by up to so much more than the work, in logarithms: a sort by 1.9
 _STEPS = ("degradation", "optimization", "drift", "improving drift")
-BUSY = "the machine was busy"
 
 
 def calm(repository: Repository, line: ConfigHistory) -> ConfigHistory:
     """The line without the versions beside whose runs the machine was slow."""
-    known: Known = {}
-    speeds = [_of_version(repository, measured, known) for measured in line.versions]
+    speeds = _speeds(repository, line.versions, {})
     every = [speed for version in speeds for speed in version]
     versions = zip(line.versions, speeds, strict=True)
     return attrs.evolve(
@@ -42,17 +38,20 @@ def calm(repository: Repository, line: ConfigHistory) -> ConfigHistory:
 
 def doubted(repository: Repository, line: ConfigHistory, changes: Sequence[Change], known: Known) -> tuple[Change, ...]:
     """The changes of one series, oldest first; inconclusive is what the speed of the machine may explain."""
-    steps = [change for change in changes if change.kind in _STEPS and change.unit in TIMES]
-    if not steps:
+    if not any(map(_is_step_of_time, changes)):
         return tuple(changes)
     positions = {measured.version.id[:10]: index for index, measured in enumerate(line.versions)}
     begun = sorted(positions[change.target] for change in changes if change.target in positions)
     return tuple(
         _doubted(repository, line, change, begun, positions[change.target], known)
-        if change in steps and change.target in positions
+        if _is_step_of_time(change) and change.target in positions
         else change
         for change in changes
     )
+
+
+def _is_step_of_time(change: Change) -> bool:
+    return change.kind in _STEPS and change.unit in TIMES
 
 
 def _doubted(
@@ -63,41 +62,37 @@ def _doubted(
     start = begun[at - 1] if at else 0
     after = bisect_right(begun, position)
     end = begun[after] if after < len(begun) else len(line.versions)
+    environment = line.versions[position].environment
+    sides = line.versions[position : min(end, position + _NEAR)], line.versions[max(start, position - _NEAR) : position]
     speeds = [
-        list(_speeds(repository, line.versions[first:last], line.versions[position].environment, known))
-        for first, last in ((position, min(end, position + _NEAR)), (max(start, position - _NEAR), position))
+        [*filter(None, _speeds(repository, [m for m in side if m.environment == environment], known))] for side in sides
     ]
-    if not all(speeds) or not change.ratio:
+    if not all(speeds) or change.ratio is None or change.ratio <= 0:  # as a check of others may have it
         return change
     every = [speed for side in speeds for version in side for speed in version]
     later, earlier = (median(machine_speed.slowness(version, every) for version in side) for side in speeds)
     size, slower = math.log(change.ratio), later - earlier
     if abs(slower) < machine_speed.SLOW or size * slower <= 0 or abs(size) > _MOST * abs(slower):
         return change
-    sides = ("from then on", "before") if slower > 0 else ("before", "from then on")
+    slow, fast = ("from then on", "before") if slower > 0 else ("before", "from then on")
     text = (
-        f"the machine took {100 * math.expm1(abs(slower)):.0f} % longer for the same work {sides[0]} than {sides[1]}, "
+        f"the machine took {100 * math.expm1(abs(slower)):.0f} % longer for the same work {slow} than {fast}, "
         f"so this may be the machine; to decide: perf compare {printable(change.baseline)} {printable(change.target)} "
         "-- COMMAND"
     )
     return attrs.evolve(
-        change, kind="cannot tell", reason=BUSY, until="", pace=None, evidence=f"{text}; {change.evidence}"
+        change,
+        kind="cannot tell",
+        reason=machine_speed.BUSY,
+        until="",
+        pace=None,
+        evidence=f"{text}; {change.evidence}",
     )
 
 
-def _speeds(
-    repository: Repository, versions: Sequence[MeasuredVersion], environment: str, known: Known
-) -> Iterator[list[Speed]]:
-    """Of each version that was measured in this environment, by a collector that says it."""
-    for measured in versions:
-        if measured.environment == environment and (speeds := _of_version(repository, measured, known)):
-            yield speeds
-
-
-def _of_version(repository: Repository, measured: MeasuredVersion, known: Known) -> list[Speed]:
-    for id in measured.profiles:
-        if id not in known:
-            known[id] = []
-            with contextlib.suppress(FormatError, NotFoundError):  # what reads the values warns of them
-                known[id] = machine_speed.of_profiles([repository.store.load(id)])
-    return [speed for id in measured.profiles for speed in known[id]]
+def _speeds(repository: Repository, versions: Sequence[MeasuredVersion], known: Known) -> list[list[Speed]]:
+    """What the profiles of each version say; nothing of one that cannot be read, of which its values warn."""
+    unread = [id for measured in versions for id in measured.profiles if id not in known]
+    known.update((id, []) for id in unread)
+    known.update((id, machine_speed.of_profiles([profile])) for id, profile in repository.store.load_many(unread))
+    return [[speed for id in measured.profiles for speed in known[id]] for measured in versions]

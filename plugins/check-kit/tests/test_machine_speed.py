@@ -85,7 +85,7 @@ def test_a_step_of_a_machine_that_changed_its_speed_is_not_told_as_one_of_the_co
         for number in range(VERSIONS)
     ]
     (change,) = _scanned(project, made).changes
-    assert (change.kind, change.reason) == ("cannot tell", slow_sessions.BUSY)
+    assert (change.kind, change.reason) == ("cannot tell", machine_speed.BUSY)
     sides = "from then on than before" if size > 1 else "before than from then on"
     assert change.evidence.startswith(f"the machine took 40 % longer for the same work {sides}, so this may be the")
     assert f"to decide: perf compare {change.baseline} {change.target} -- COMMAND" in change.evidence
@@ -99,6 +99,7 @@ def test_a_step_of_a_machine_that_changed_its_speed_is_not_told_as_one_of_the_co
         (1 / 1.4, 1.4, "ns"),  # faster, on a slower machine
         (2.5, 1.4, "ns"),  # more than the machine does
         (1.4, 1.4, "B"),  # no time
+        (-1.4, 1.4, "ns"),  # no ratio
     ],
 )
 def test_what_the_machine_does_not_explain_is_told(

@@ -139,7 +139,7 @@ def unclear(needed: int | None, paired: bool, apart: bool, busy: bool) -> str:
     if paired:
         text = "too much noise"
     elif busy:
-        text = "the machine was busy"
+        text = machine_speed.BUSY
     else:
         text = "sessions may differ as much" if apart else "the machine may drift as much"
     return f"{text}: measure about {needed:,} interleaved pairs" if needed is not None else text

@@ -125,7 +125,8 @@ class Helper:
         (self._silent.discard if self._words else self._silent.add)(key)
         since = time.time_ns() - time.perf_counter_ns()
         results = [_result(run, floor, since) for run in runs]
-        results[:1] = [result._replace(reference=tuple(reference)) for result in results[:1]]
+        if results:
+            results[0] = results[0]._replace(reference=tuple(reference))
         if failure:
             return [*results, StartError(*failure)]
         return [*results[:-1], results[-1]._replace(words=self._words)]

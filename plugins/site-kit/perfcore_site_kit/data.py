@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import attrs
+from perfcore_view_kit.history_chart import undecided
 
 from perfcore.model import Change, MinorVersion
 from perfcore_site_kit.branch import Branch, SeriesRow
@@ -147,12 +148,7 @@ def _status(branch: Branch, row: SeriesRow, change: Change | None) -> Status:
 def _undecided(branch: Branch, row: SeriesRow, change: Change | None) -> list[Change]:
     """The changes since this one that the history shows and that may be the machine's."""
     since = branch.at(change) if change is not None else -1
-    return [
-        step
-        for step in row.changes
-        if step.kind == "cannot tell" and step.earliest and not step.undone and step.id not in branch.accepted
-        if branch.at(step) > since
-    ]
+    return [step for step in undecided(row.changes, branch.accepted) if branch.at(step) > since]
 
 
 def _newest_verdicts(branch: Branch, row: SeriesRow) -> list[Change]:

@@ -76,7 +76,7 @@ def _summary(histories: Sequence[MetricHistory], accepted: Mapping[str, str]) ->
     )
     if len(histories) == 1:
         words = "It became worse and stayed so" if slower else "No change for the worse stands"
-    untold = sum(bool(undecided(series, accepted)) and not standing(series, accepted) for series in histories)
+    untold = sum(bool(undecided(series.changes, accepted)) and not standing(series, accepted) for series in histories)
     if untold:
         words += f", and {f'{untold} of them' if len(histories) > 1 else 'one change'} cannot be told"
     return f"{words}{span}."

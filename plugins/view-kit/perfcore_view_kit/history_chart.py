@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
@@ -88,11 +88,11 @@ def standing(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> list
     return [c for c in series.changes if _WORSE.get(c.kind) and not c.undone and c.id not in accepted]
 
 
-def undecided(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> list[Change]:
-    """The changes of the history that may be the machine's, and that nobody accepted and no later version took back."""
+def undecided(changes: Iterable[Change], accepted: Mapping[str, str] = EMPTY) -> list[Change]:
+    """Those of a history that may be the machine's, and that nobody accepted and no later version took back."""
     return [
         change
-        for change in series.changes
+        for change in changes
         if change.kind == "cannot tell" and change.earliest and not change.undone and change.id not in accepted
     ]
 
@@ -113,7 +113,7 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
     if not regressions:
         better = any(_WORSE.get(change.kind) is False and not change.undone for change in series.changes)
         became = "No regression stands, and it became better" if better else "No regression stands"
-        if untold := undecided(series, accepted):
+        if untold := undecided(series.changes, accepted):
             return f"{became}; what came with {shown(untold[-1].target)} cannot be told. {newest}"
         return f"{became if series.changes else 'No change was reported'}. {newest}"
     last = regressions[-1]

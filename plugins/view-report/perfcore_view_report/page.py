@@ -59,7 +59,9 @@ def _summary(subject: ViewData) -> str:
     if subject.series:
         worse = [series for series in subject.series if standing(series, subject.accepted)]
         count = plural(len(subject.series), "series", "series")
-        untold = sum(series not in worse and bool(undecided(series, subject.accepted)) for series in subject.series)
+        untold = sum(
+            series not in worse and bool(undecided(series.changes, subject.accepted)) for series in subject.series
+        )
         others = f", and {untold} cannot be told" if untold else ""
         words = f"{len(worse) or 'None'} of {count} became worse and stayed so{others}."
         return f"{words} {summary(_ranked(subject))}" if _ranked(subject) else words
