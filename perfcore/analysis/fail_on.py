@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import attrs
@@ -60,20 +59,6 @@ def parse_rules(words: Sequence[str]) -> tuple[FailRule, ...]:
     return tuple(dict.fromkeys(rules if NEVER in words else (*DEFAULT, *rules)))
 
 
-def parse_thresholds(words: Iterable[str]) -> dict[str, float]:
-    """The smallest changes that matter, by metric, in words such as `0.05` and `cpu=0.03`; the key "" is for all."""
-    thresholds: dict[str, float] = {}
-    for word in words:
-        metric, equals, share = word.rpartition("=")  # from the right: a metric's name may hold one
-        if equals and not metric:
-            raise UsageError(f"the threshold {brief(word)} names no metric", hint="such as cpu=0.03")
-        if metric in thresholds:
-            which = brief(metric) if metric else "every metric"
-            raise UsageError(f"the threshold of {which} is given twice")
-        thresholds[metric] = _share(share)
-    return thresholds
-
-
 def thresholds_of(repository: Repository) -> dict[str, float]:
     """The smallest changes that matter, by metric, as configured; the key "" is the default."""
     configured = {str(key): float(value) for key, value in repository.config.get("check.thresholds").items()}
@@ -97,16 +82,3 @@ def _parse(word: str) -> FailRule:
     if colon and (not metric or verdict in ("any-degradation", "not-compared", "nothing-compared")):
         raise UsageError(f"{brief(word)} names no metric that could fail", hint="such as degradation:wall")
     return FailRule(cast(Verdict, verdict), metric)
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = math.nan
-    if not (math.isfinite(share) and share >= 0):  # float() reads `nan` and `inf`, too
-        raise UsageError(
-            f"a threshold is a number of 0 or more, got {brief(text)}",
-            hint="0.05 is 5 %, for all metrics; cpu=0.03 is for one",
-        )
-    return share

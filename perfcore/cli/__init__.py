@@ -8,8 +8,10 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from importlib.machinery import ModuleSpec
     from typing import Any
 
+_NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
 _YOUNG = 50_000  # objects until a search for garbage; Python 3.11 begins with 700
 
 
@@ -27,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return finished(_tell_version)
     if is_process:
         _look_less_for_garbage()
+        sys.meta_path.insert(0, _OneThreadForNumPy)
     code = None if "_PERF_COMPLETE" in os.environ else _short_answer(arguments)
     if code is not None:
         return code
@@ -91,6 +94,33 @@ def _look_less_for_garbage() -> None:
 
     gc.set_threshold(_YOUNG)
     atexit.register(gc.freeze)  # what is frozen is not taken apart
+
+
+class _OneThreadForNumPy:
+    """Finds NumPy's compiled part, and loads it so that its library of linear algebra starts no threads. Each waits busily
+    for work at first, for as long as all of NumPy takes to import, and no array of ours is worth two."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
+        if name != "numpy._core._multiarray_umath" or _NUMPY_THREADS in os.environ:
+            return None
+        from importlib.machinery import PathFinder
+
+        sys.meta_path.remove(cls)
+        loader: Any = (spec := PathFinder.find_spec(name, path)) and spec.loader
+        create = getattr(loader, "create_module", None)
+        if create is None:
+            return spec
+
+        def create_module(spec: ModuleSpec) -> object:
+            os.environ[_NUMPY_THREADS] = "1"
+            try:
+                return create(spec)
+            finally:
+                del os.environ[_NUMPY_THREADS]  # what is measured shall not have it
+
+        loader.create_module = create_module
+        return spec
 
 
 def _tell_version() -> int:

@@ -9,7 +9,7 @@ import pytest
 from perfcore_check_kit import conclusions
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules, parse_thresholds
+from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules
 from perfcore.errors import UsageError
 from perfcore.model import Change, Unpaired
 from perfcore.model.decisions import Decision
@@ -144,24 +144,6 @@ def test_wrong_rules_are_errors(words: list[str], says: str, hint: str | None) -
         parse_rules(words)
     assert says in caught.value.message
     assert hint is None or hint in (caught.value.hint or "")
-
-
-def test_thresholds_are_for_all_metrics_or_for_one() -> None:
-    assert parse_thresholds(["0.05", "cpu=0.03", "a=b=0.5"]) == {"": 0.05, "cpu": 0.03, "a=b": 0.5}
-    assert parse_thresholds([]) == {}
-
-
-@pytest.mark.parametrize("word", ["-1", "nan", "inf", "much", "=0.1", "cpu=", "cpu=-0.1", ""])
-def test_wrong_thresholds_are_errors(word: str) -> None:
-    with pytest.raises(UsageError):
-        parse_thresholds([word])
-
-
-def test_a_threshold_given_twice_is_an_error() -> None:
-    with pytest.raises(UsageError, match="every metric is given twice"):
-        parse_thresholds(["0.1", "0.2"])
-    with pytest.raises(UsageError, match="'cpu' is given twice"):
-        parse_thresholds(["cpu=0.1", "cpu=0.1"])
 
 
 def test_a_threshold_for_all_outweighs_the_configuration_and_one_of_a_metric_adds_to_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -30,6 +31,25 @@ sys.exit(code)
 def test_a_process_looks_less_for_garbage_and_not_at_all_when_everything_ends(project: Project) -> None:
     done = project.run(sys.executable, "-c", SCRIPT, "status")
     assert done.lines[-3:] == ["seldom True", "frozen False", "frozen True"], done
+
+
+ARITHMETIC = """
+import os
+from perfcore.cli import main
+code = main()
+import numpy
+threads = len(os.listdir("/proc/self/task"))
+print("threads", threads, os.environ.get("OPENBLAS_NUM_THREADS"), numpy.linalg.det(numpy.eye(2)))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system does not list the threads of a process")
+@pytest.mark.parametrize(("asked", "left"), [("", "None"), ("2", "2")])
+def test_numpy_begins_without_threads_but_as_asked(project: Project, asked: str, left: str) -> None:
+    variables = [f"OPENBLAS_NUM_THREADS={asked}"] if asked else []
+    done = project.run("env", *variables, sys.executable, "-c", ARITHMETIC, "status")
+    threads = min(int(asked or 1), len(os.sched_getaffinity(0)))
+    assert done.lines[-1] == f"threads {threads} {left} 1.0", done
 
 
 def test_who_calls_a_command_keeps_their_own_ways(capsys: pytest.CaptureFixture[str]) -> None:

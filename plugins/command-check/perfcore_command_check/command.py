@@ -16,7 +16,7 @@ from perfcore_command_kit.options import Benchmarks
 from typer.core import TyperCommand
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import NOT_COMPARED, parse_thresholds
+from perfcore.analysis.fail_on import NOT_COMPARED
 from perfcore.cli.console import Console, console_of
 from perfcore.cli.options import AsJson, EachNth, Last, Since, Tags, Until
 from perfcore.errors import UsageError, nearest
@@ -27,6 +27,7 @@ from perfcore.text import brief, printable
 from perfcore_command_check import check_table, selection
 from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Delivery
+from perfcore_command_check.thresholds import parse_thresholds
 
 _COLORS = {
     **dict.fromkeys(("slower", "worse", "drifts", "broken"), "red"),
