@@ -97,8 +97,8 @@ def _look_less_for_garbage() -> None:
 
 
 class _OneThreadForNumPy:
-    """Finds NumPy's compiled part, and loads it so that its library of linear algebra starts no threads. Each waits busily
-    for work at first, for as long as all of NumPy takes to import, and no array of ours is worth two."""
+    """Finds NumPy's compiled part, and loads it so that its library of linear algebra starts no threads. Each waits
+    busily for work at first, as long as all of NumPy takes to import, and no array of ours is worth two."""
 
     @classmethod
     def find_spec(cls, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from array import array
 from collections import Counter
 from itertools import accumulate, compress, repeat
@@ -55,6 +56,8 @@ def reduced(numbers: memoryview) -> tuple[Relative, bytes, bytes] | None:
 
 def restored(items: array[int], marks: bytes | None, relative: Relative, rows: int) -> array[int]:
     """The numbers of these items."""
+    if "numpy" in sys.modules:  # a tenth of the time, but to import it takes as long as twenty pieces
+        return _restored_by_numpy(items, marks, relative, rows)
     least = relative.least
     if relative.to == "row" and marks is not None and relative.usual is not None:
         numbers = _ramp(relative.usual + least, rows)[:]
@@ -71,6 +74,17 @@ def restored(items: array[int], marks: bytes | None, relative: Relative, rows: i
     sums = accumulate(map(operator.add, items, repeat(least)), initial=relative.start)
     next(sums)
     return array("q", sums)
+
+
+def _restored_by_numpy(items: array[int], marks: bytes | None, relative: Relative, rows: int) -> array[int]:
+    import numpy as np
+
+    numbers = np.array(items, np.int64) + relative.least
+    if marks is not None and relative.usual is not None:
+        others, numbers = numbers, np.full(rows, relative.usual + relative.least, np.int64)
+        numbers[np.unpackbits(np.frombuffer(marks, np.uint8), count=rows, bitorder="little") != 0] = others
+    numbers = numbers + np.arange(rows) if relative.to == "row" else relative.start + np.cumsum(numbers)
+    return array("q", numbers.tobytes())
 
 
 @functools.lru_cache(maxsize=4)  # half a megabyte each: full pieces of many tables begin at the same few rows

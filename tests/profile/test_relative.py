@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import sys
 from array import array
+from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +20,18 @@ from perfcore.profile import pieces
 from perfcore.profile.relative import Relative, reduced, restored
 from perfcore.profile.table import column, table
 
+WAYS = pytest.mark.parametrize("with_numpy", [False, True])
 FIXED = st.integers(-(2**63), 2**63 - 1)
+
+
+@contextlib.contextmanager
+def numbers_restored(with_numpy: bool) -> Iterator[None]:
+    """NumPy, which this process has, is as if it were not loaded, or is."""
+    assert sys.modules["numpy"] is numpy
+    with mock.patch.dict(sys.modules):
+        if not with_numpy:
+            del sys.modules["numpy"]
+        yield
 
 
 def regular(seed: int, rows: int, strays: float, step: int, start: int) -> list[int]:
@@ -46,8 +62,10 @@ def test_every_value_comes_back(
     if gaps:
         values[::7] = [None] * len(values[::7])
     made = table("t", [column("x", values, dtype="i64")])
-    read, _ = pieces.decode(pieces.encode(made), "x")
-    assert list(read["x"]) == values
+    for with_numpy in (False, True):
+        with numbers_restored(with_numpy):
+            read, _ = pieces.decode(pieces.encode(made), "x")
+        assert list(read["x"]) == values
     assert pieces.outline(pieces.encode(made), "x").rows == rows
 
 
@@ -72,12 +90,14 @@ def made(relative: dict[str, Any], planes: list[int | None], data: bytes, dtype:
     return len(head).to_bytes(4, "little") + head + data
 
 
-def test_the_bytes_are_as_the_format_says() -> None:
+@WAYS
+def test_the_bytes_are_as_the_format_says(with_numpy: bool) -> None:
     row = {"to": "row", "least": 100, "usual": 7}
-    read, _ = pieces.decode(made(row, [None, *[0] * 7], b"\x02\x01"), "x")
-    assert list(read["x"]) == [100 + 7, 100 + 1 + 1, 100 + 7 + 2]
     previous = {"to": "previous", "start": 50, "least": -3}
-    read, _ = pieces.decode(made(previous, [None, *[0] * 7], b"\x03\x00\x05"), "x")
+    with numbers_restored(with_numpy):
+        read, _ = pieces.decode(made(row, [None, *[0] * 7], b"\x02\x01"), "x")
+        assert list(read["x"]) == [100 + 7, 100 + 1 + 1, 100 + 7 + 2]
+        read, _ = pieces.decode(made(previous, [None, *[0] * 7], b"\x03\x00\x05"), "x")
     assert list(read["x"]) == [50, 47, 49]
 
 
@@ -110,8 +130,11 @@ def test_a_bitmap_that_is_cut_short_is_refused() -> None:
             pieces.decode(whole[:-end], "x")
 
 
-def test_the_bounds_hold_for_the_longest_piece() -> None:
+@WAYS
+def test_the_bounds_hold_for_the_longest_piece(with_numpy: bool) -> None:
     """The greatest numbers that the bounds allow are no overflow."""
     most = (1 << 40) - 1
-    numbers = restored(array("q", [most]) * 65_536, None, Relative("previous", start=1 << 62, least=1 << 40), 65_536)
+    relative = Relative("previous", start=1 << 62, least=1 << 40)
+    with numbers_restored(with_numpy):
+        numbers = restored(array("q", [most]) * 65_536, None, relative, 65_536)
     assert numbers[-1] == (1 << 62) + 65_536 * (most + (1 << 40))

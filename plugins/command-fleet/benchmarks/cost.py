@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from perfcore_command_fleet import library
+from perfcore_command_fleet import library, questions, saved
 from perfcore_command_fleet.files import Candidate, candidates
 from perfcore_fleet_kit.counting import count
 from perfcore_fleet_kit.query import Query
@@ -44,7 +44,7 @@ def main() -> None:
         _in_child(lambda: _ingest(path, traces, peer))
         stored = sum(file.stat().st_size for file in (path / ".perf").rglob("*") if file.is_file())
         print(f"stored {stored / 1e6:.2f} MB")
-        queries = ((arguments.label, Query(library.parse_where(arguments.label))), ("everything", Query()))
+        queries = ((arguments.label, Query(saved.parse_where(arguments.label))), ("everything", Query()))
         for ask in (_counts, _tree):
             for name, query in queries:
                 _in_child(functools.partial(_ask, path, query, name, peer, ask))
@@ -98,12 +98,12 @@ def _ask(path: Path, query: Query, name: str, peer: float, ask: Callable[[Reposi
 
 
 def _counts(repository: Repository, query: Query) -> int:
-    return library.counts(repository, "R1", query)[2].counts.total
+    return questions.counts(repository, "R1", query)[2].counts.total
 
 
 def _tree(repository: Repository, query: Query) -> int:
     """One tree that is counted then."""
-    _, _, merged = library.merged(repository, "R1", query)
+    _, _, merged = questions.merged(repository, "R1", query)
     return count(merged.union.tree, merged.union.samples).total
 
 

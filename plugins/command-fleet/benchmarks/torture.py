@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import attrs
 import made_fleet
-from perfcore_command_fleet import library
+from perfcore_command_fleet import library, questions
 from perfcore_command_fleet.files import candidates
 from perfcore_fleet_kit.query import Query
 
@@ -146,7 +146,7 @@ def _problems(folder: Path, totals: made_fleet.Totals) -> Iterator[str]:
     from perfcore.plugins.registry import Plugins
 
     repository = Repository.open(folder / "project", plugins=Plugins())
-    _, _, counted = library.counts(repository, "R1", Query())
+    _, _, counted = questions.counts(repository, "R1", Query())
     counts = counted.counts
     if counted.problems:
         yield str(counted.problems)
@@ -155,7 +155,7 @@ def _problems(folder: Path, totals: made_fleet.Totals) -> Iterator[str]:
     for name, amount in totals.exclusive.items():
         if counts.functions[name].exclusive != amount:
             yield f"{counts.functions[name].exclusive} samples in {name} instead of {amount}"
-    labels = library.labels(repository, "R1")
+    labels = questions.labels(repository, "R1")
     if labels["action"] != dict(totals.by_action):
         yield f"{labels['action']} by action instead of {dict(totals.by_action)}"
     if labels["host"] != dict(totals.by_host):

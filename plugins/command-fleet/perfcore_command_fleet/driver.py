@@ -24,14 +24,14 @@ class FleetCommand:
 
     def call(self, history: History, arguments: Mapping[str, Any]) -> Any:
         """`action` is `ingest`, `status`, `labels` or `profile`; the others are those of the function of this name in
-        `perfcore_command_fleet.library`, which gives the result."""
-        from perfcore_command_fleet import library
+        `perfcore_command_fleet.library`, `questions` and `profiles`, which gives the result."""
+        from perfcore_command_fleet import library, profiles, questions
 
         actions: Mapping[str, Callable[..., Any]] = {
             "ingest": library.ingest,
             "status": library.status,
-            "labels": library.labels,
-            "profile": library.profile,
+            "labels": questions.labels,
+            "profile": profiles.profile,
         }
         words = dict(arguments)
         return actions[words.pop("action")](history.repository, **words)

@@ -11,7 +11,7 @@ from perfcore_fleet_kit.receipts import Receipt
 from perfcore_fleet_kit.stack_tree import ROOT
 
 from perfcore.repository.repository import Repository
-from perfcore_command_fleet import library
+from perfcore_command_fleet import questions
 
 _SEGMENTS = 3  # of each stack
 
@@ -43,7 +43,7 @@ def exemplars(
     repository: Repository, revision: str | None, query: Query, function: str | None, limit: int
 ) -> list[HotStack]:
     """The `limit` stacks with most samples, of those with a function innermost where one is named."""
-    _, selected, merged = library.merged(repository, revision, query)
+    _, selected, merged = questions.merged(repository, revision, query)
     union = merged.union
     names = [name for name, _, _, _ in union.tree.frames()]
     nodes = list(union.tree.nodes())

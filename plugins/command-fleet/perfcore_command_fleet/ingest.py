@@ -19,6 +19,7 @@ from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.text import printable
 from perfcore_command_fleet.files import Candidate, Sources
+from perfcore_command_fleet.questions import text_cache
 
 SCHEMA = 1
 
@@ -140,12 +141,6 @@ class Ingester:
                 self._texts,
             )
         return self._committers[key]
-
-
-def text_cache(repository: Repository) -> Path | None:
-    """The file of the `TextIndex`; None where it would be outside of the repository."""
-    folder = repository.perf / "cache"
-    return None if folder.is_symlink() else folder / "fleet-texts"
 
 
 def _batches(read: Iterable[Segment | tuple[Path, FormatError]], result: Ingested) -> Iterator[list[Segment]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,9 +16,9 @@ from perfcore.config.settings import parse_seconds
 from perfcore.errors import FormatError, NotFoundError, UsageError
 from perfcore.repository.repository import Repository
 from perfcore_command_fleet.named import NamedRecords
+from perfcore_command_fleet.saved import parse_where
 
 _NS = 1_000_000_000
-_CONDITION = re.compile(r"\s*([^=,]+?)\s*=\s*([^,]*?)\s*")
 _TIERS = "default"  # the name under which tiers are saved
 
 
@@ -50,18 +49,6 @@ class Pin:
     name: str
     version: str
     query: Query
-
-
-def parse_where(text: str | None) -> tuple[Condition, ...]:
-    """The conditions of `action=checkout,host=web1|web2`."""
-    conditions = []
-    for part in (text or "").split(","):
-        if part.strip():
-            match = _CONDITION.fullmatch(part)
-            if match is None:
-                raise UsageError(f"--where wants LABEL=VALUE[|VALUE], got {part!r}")
-            conditions.append((match[1], frozenset(value.strip() for value in match[2].split("|"))))
-    return tuple(sorted(conditions, key=lambda condition: condition[0]))
 
 
 def pin(repository: Repository, name: str, revision: str | None, query: Query) -> Pin:

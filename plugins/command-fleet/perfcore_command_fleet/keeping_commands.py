@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -10,21 +11,47 @@ from perfcore.cli.console import Console
 from perfcore.cli.options import AsJson
 from perfcore.errors import UsageError
 from perfcore.text import align, clip, plural, printable
-from perfcore_command_fleet import examples, keeping, library, times
-from perfcore_command_fleet.query_options import Question, asking
+from perfcore_command_fleet import examples, keeping, library, saved, times
+from perfcore_command_fleet.query_options import EVERYTHING, Box, Question, Revision, asking
+from perfcore_command_fleet.verb import Verb
 
-Revision = Annotated[
-    str | None, typer.Argument(metavar="[REV]", help="The release; default: the head.", show_default=False)
-]
-_EVERYTHING = Question()
-Box = Annotated[str, typer.Option("--box", metavar="TIME", help="The length of a box.")]
+
+def pack(ctx: typer.Context, revision: Revision = None, box: Box = "1d") -> None:
+    """Fold the receipts of boxes that are over into one record each. Nothing changes for questions."""
+    console: Console = ctx.obj
+    packed = library.pack(console.repository, revision, times.length("--box", box))
+    console.say(f"packed {plural(packed, 'receipt')}")
+
+
+def expire(
+    ctx: typer.Context,
+    revision: Revision = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="TIME", help="Boxes that ended before 30d ago, or a date.")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="L=V[|V],...", help="But not segments with such samples.")
+    ] = None,
+    box: Box = "1d",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many segments would go.")] = False,
+) -> None:
+    """Remove the samples of old boxes. Their totals and top functions stay; `perf gc` frees the space."""
+    console: Console = ctx.obj
+    moment = times.moment("--before", before, time.time_ns())
+    if moment is None:
+        raise UsageError("say which boxes", hint="--before 30d")
+    conditions = saved.parse_where(keep)
+    gone = library.expire(
+        console.repository, revision, moment, box=times.length("--box", box), keep=conditions, dry_run=dry_run
+    )
+    console.say(f"{'would expire' if dry_run else 'expired'} {plural(gone, 'segment')}")
 
 
 def pin(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME")],
     revision: Revision = None,
-    question: Question = _EVERYTHING,
+    question: Question = EVERYTHING,
 ) -> None:
     """Keep samples of a release whatever their age. A pin is shared by push and pull."""
     console: Console = ctx.obj
@@ -73,9 +100,10 @@ def retain(
     box: Box = "1d",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many segments would go.")] = False,
 ) -> None:
-    """Let samples expire by tiers of age: a segment lives as long as the longest tier that has it, or a pin.
+    """Let samples expire by tiers of age.
 
-    Without --tier, the saved tiers count. Totals and top functions stay.
+    A segment lives as long as the longest tier that has it, or a pin. Without --tier, the saved tiers count. Totals and
+    top functions stay.
     """
     console: Console = ctx.obj
     chosen = list(tier or keeping.tiers(console.repository))
@@ -109,14 +137,16 @@ def kept(ctx: typer.Context, revision: Revision = None, as_json: AsJson = False)
 def exemplars(
     ctx: typer.Context,
     revision: Revision = None,
-    question: Question = _EVERYTHING,
+    question: Question = EVERYTHING,
     function: Annotated[
         str | None, typer.Option("--function", metavar="NAME", help="Only stacks with this function innermost.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The number of stacks.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """List the stacks with most samples, and for each the segments that have most of them."""
+    """List the stacks with most samples.
+
+    Below each are the segments that have most of them."""
     console: Console = ctx.obj
     query = question.query(console.repository)
     stacks = examples.exemplars(console.repository, revision, query, function, limit)
@@ -141,8 +171,8 @@ def meta(
     """Set or list metadata: of everything, or of a saved query. They are shared by push and pull."""
     console: Console = ctx.obj
     if values:
-        library.set_metadata(console.repository, dict(map(_pair, values)), named)
-    current = library.metadata(console.repository, named)
+        saved.set_metadata(console.repository, dict(map(_pair, values)), named)
+    current = saved.metadata(console.repository, named)
     if as_json:
         console.json({"schema": 1, "query": named or "", "metadata": current})
         return
@@ -157,4 +187,14 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-VERBS = (asking(pin), unpin, pins, retain, kept, asking(exemplars), meta)
+VERBS = {
+    "pack": Verb(pack),
+    "expire": Verb(expire),
+    "pin": Verb(asking(pin)),
+    "unpin": Verb(unpin),
+    "pins": Verb(pins),
+    "retain": Verb(retain),
+    "kept": Verb(kept),
+    "exemplars": Verb(asking(exemplars)),
+    "meta": Verb(meta),
+}

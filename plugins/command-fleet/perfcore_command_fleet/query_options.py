@@ -1,4 +1,4 @@
-"""The options by which all verbs ask for samples: labels, a saved query, and time."""
+"""What several verbs ask for: a release, the length of boxes, and samples by labels, a saved query, and time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ import typer
 from perfcore_fleet_kit.query import Query
 
 from perfcore.repository.repository import Repository
-from perfcore_command_fleet import library, times
+from perfcore_command_fleet import saved, times
 
+Revision = Annotated[
+    str | None, typer.Argument(metavar="[REV]", help="The release; default: the head.", show_default=False)
+]
+Box = Annotated[str, typer.Option("--box", metavar="TIME", help="The length of a box.")]
 Where = Annotated[str | None, typer.Option("--where", metavar="L=V[|V],...", help="Only samples with these labels.")]
 Named = Annotated[str | None, typer.Option("--query", metavar="NAME", help="The conditions of a saved query.")]
 Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only samples since 2h ago, or a date.")]
@@ -39,10 +43,13 @@ class Question:
     def query(self, repository: Repository) -> Query:
         """The samples that are asked for now. NotFoundError where there is no such saved query."""
         now = time.time_ns()
-        conditions = library.parse_where(self.where)
+        conditions = saved.parse_where(self.where)
         if self.named is not None:
-            conditions += library.query_named(repository, self.named)
+            conditions += saved.query_named(repository, self.named)
         return Query(conditions, times.moment("--since", self.since, now), times.moment("--until", self.until, now))
+
+
+EVERYTHING = Question()
 
 
 def asking(verb: Callable[..., None]) -> Callable[..., None]:

@@ -6,15 +6,16 @@ from typing import Annotated, Any
 
 import typer
 from perfcore_command_kit.options import Browse, Force, Output
-from perfcore_command_kit.plugin_options import run_plugin_command, split_plugin
+from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore_fleet_kit.query import Query
 
 from perfcore.cli.console import Console
 from perfcore.model import ViewData
 from perfcore.repository.repository import Repository
-from perfcore_command_fleet import library
+from perfcore_command_fleet.profiles import profile_with_state
 from perfcore_command_fleet.query_options import Question, asking
 from perfcore_command_fleet.sources import FleetSources
+from perfcore_command_fleet.verb import Verb
 
 
 def show(
@@ -57,7 +58,7 @@ def view_data(
     """The samples of a query for a view."""
     from perfcore_command_show import context
 
-    state, profile = library.profile_with_state(repository, revision, query, name, listener)
+    state, profile = profile_with_state(repository, revision, query, name, listener)
     return ViewData(
         profiles=(profile,),
         names=(profile.label,),
@@ -65,3 +66,6 @@ def view_data(
         source=FleetSources(repository, state).read,
         releases=lambda: context.releases(repository),
     )
+
+
+VERBS = {"show": Verb(show, HANDS_ON)}

@@ -8,6 +8,7 @@ from perfcore.config.settings import parse_seconds
 from perfcore.errors import UsageError
 
 NS = 1_000_000_000
+DAY = 86_400 * NS
 
 
 def moment(option: str, text: str | None, now: int) -> int | None:

@@ -123,6 +123,8 @@ class Counted:
 
 def counted(store: Store, state: FleetState, selected: Collection[Selected], texts: Path | None = None) -> Counted:
     """The counts of what was selected, as of its merged tree, without making one. `texts` as for `merge`."""
+    import numpy  # noqa: F401  # with it, tables are decoded much faster
+
     from perfcore_fleet_kit.tally import Tally
 
     problems: list[str] = []
