@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -150,14 +151,10 @@ class Plan:
     context: Any = attrs.field(default=None, eq=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _plan, ({name: getattr(self, name) for name in _TRAVELLING},)
+        return partial(Plan, **{name: getattr(self, name) for name in _TRAVELLING}), ()
 
 
 _TRAVELLING = tuple(field.name for field in attrs.fields(Plan) if field.name != "context")  # which does not pickle
-
-
-def _plan(fields: Mapping[str, Any]) -> Plan:
-    return Plan(**fields)
 
 
 @attrs.frozen(kw_only=True)

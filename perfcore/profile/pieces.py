@@ -312,9 +312,9 @@ def _decode_column(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes |
             raw[lane] = plane
         elif plane:
             raw[lane] = bytes((plane,)) * count
-    items = raw if head.decimals is None else decimals.restored(raw, head.decimals)
+    items: bytes | bytearray = raw if head.decimals is None else decimals.restored(raw, head.decimals)
     if head.relative is not None:
-        items = restored(array("q", bytes(raw)), marks, head.relative, rows).tobytes()
+        items = restored(raw, marks, head.relative, rows)
     view = memoryview(items).toreadonly().cast(CODES[head.dtype])  # type: ignore[call-overload]
     return Column(_spec(head), view, valid, tuple(head.dictionary or ()) if head.dtype == "str" else ())
 

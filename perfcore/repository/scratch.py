@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 _SLOTS = 1000  # names of directories are reused, so that at most so many lock files remain
 
 
-def default_directory(name: str) -> Path:
-    """What `Repository.scratch` is, for a worker that has no repository."""
-    from perfcore.repository.location import UserPlaces
-
-    return UserPlaces.default().trees / name
-
-
 class LockedDirs:
     """The directories of a kind that one command holds, as a context manager. `remove` is called before a deletion."""
 

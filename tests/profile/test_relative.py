@@ -123,6 +123,14 @@ def test_what_could_overflow_is_refused(relative: dict[str, Any], planes: list[i
             check(made(relative, planes, data, dtype), "x")
 
 
+@WAYS
+@pytest.mark.parametrize("relative", [{"to": "row", "usual": 1}, {"to": "row"}, {"to": "previous", "start": 3}])
+def test_a_piece_may_have_no_rows(relative: dict[str, Any], with_numpy: bool) -> None:
+    with numbers_restored(with_numpy):
+        read, _ = pieces.decode(made(relative, [0] * 8, b"", rows=0), "x")
+    assert list(read["x"]) == []
+
+
 def test_a_bitmap_that_is_cut_short_is_refused() -> None:
     whole = made({"to": "row", "usual": 0}, [None, *[0] * 7], b"\x07\x01\x01\x01")
     for end in range(1, 5):
@@ -136,5 +144,5 @@ def test_the_bounds_hold_for_the_longest_piece(with_numpy: bool) -> None:
     most = (1 << 40) - 1
     relative = Relative("previous", start=1 << 62, least=1 << 40)
     with numbers_restored(with_numpy):
-        numbers = restored(array("q", [most]) * 65_536, None, relative, 65_536)
+        numbers = array("q", restored(bytearray(array("q", [most]).tobytes() * 65_536), None, relative, 65_536))
     assert numbers[-1] == (1 << 62) + 65_536 * (most + (1 << 40))

@@ -16,7 +16,7 @@ from perfcore.measure.request import tree_directory, version_name
 from perfcore.measure.runner import Context
 from perfcore.measure.sessions import DEFAULT_VERSIONS, planned
 from perfcore.model import EMPTY, Plan, Source
-from perfcore.repository.scratch import default_directory
+from perfcore.repository.location import UserPlaces
 from perfcore_executor_local.build import run_build
 from perfcore_executor_local.build_cache import Builder
 from perfcore_executor_local.trees import VcsExporter, VersionTrees, exporter_of
@@ -187,7 +187,8 @@ def _directory(source: Source, context: Context) -> Path:
     if context.directory is not None:  # both are outside of the repository: no tool finds its files above
         return context.directory
     key = os.fsencode(source.root) if source.root is not None else b"bundles"
-    return default_directory(hashlib.sha1(key, usedforsecurity=False).hexdigest()[:10])
+    # As `Repository.scratch` has it, for a worker that has no repository.
+    return UserPlaces.default().trees / hashlib.sha1(key, usedforsecurity=False).hexdigest()[:10]
 
 
 def _size(tree: Path) -> int:

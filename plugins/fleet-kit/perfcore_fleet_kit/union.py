@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from perfcore.errors import FormatError
-from perfcore.profile import bitmap
 from perfcore.profile.table import ColumnSpec, Table, column, from_buffer, table
 from perfcore_fleet_kit.stack_tree import ROOT, StackTree
 
@@ -23,7 +22,8 @@ Resolve = Callable[[str], str]
 
 @attrs.frozen
 class TreeColumns:
-    """The tables of a tree as sequences. `parents` are -1 for outermost frames."""
+    """The tables of a tree as sequences, of those by stack as buffers of integers of 8 bytes. `parents` are -1 for
+    outermost frames."""
 
     functions: Sequence[tuple[str, str, int | None]]
     frames: Sequence[tuple[int, int | None]]
@@ -48,7 +48,7 @@ class TreeColumns:
             len(node_frames) and not 0 <= node_frames.min() <= node_frames.max() < len(frame_list)
         ):
             raise FormatError("a stack has a frame that is not there")
-        return cls(functions_list, frame_list, array("q", parents.tobytes()), array("q", node_frames.tobytes()))
+        return cls(functions_list, frame_list, parents.data, node_frames.data)
 
 
 def _stack_columns(stacks: Table) -> tuple[Numbers, Numbers]:
@@ -57,7 +57,7 @@ def _stack_columns(stacks: Table) -> tuple[Numbers, Numbers]:
 
     parents = np.array(np.frombuffer(stacks["parent"].data, np.int64))
     if (valid := stacks["parent"].valid) is not None:
-        parents[np.frombuffer(bitmap.flags(valid, stacks.rows), np.uint8) == 0] = ROOT
+        parents[np.unpackbits(np.frombuffer(valid, np.uint8), count=stacks.rows, bitorder="little") == 0] = ROOT
     if ((parents < ROOT) | (parents >= np.arange(len(parents)))).any():
         raise FormatError("a stack stands before its caller")
     return parents, np.frombuffer(stacks["frame"].data, np.int64)
