@@ -54,7 +54,7 @@ def show_report(
     if by not in BY:
         raise UsageError(f"--by wants one of {', '.join(BY)}, got {by!r}")
     query = question.query(console.repository)
-    state, selected, counted = questions.counts(console.repository, revision, query, console)
+    state, selected, counted = questions.counts(console.repository, revision, query, console, (by,))
     hosts = len({each.receipt.host for each in selected})
     metadata = saved.metadata(console.repository, question.named)
     result = report(state.version, query.text, by, counted, hosts, limit, metadata)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from perfcore_fleet_kit.query import Counted, Merged, Query, Selected, counted, merge, select
+from perfcore_fleet_kit.stack_order import ITEMS
 from perfcore_fleet_kit.state import FleetState
 
 from perfcore.errors import NotFoundError
@@ -42,12 +44,16 @@ def merged(
 
 
 def counts(
-    repository: Repository, revision: str | None, query: Query, listener: Listener | None = None
+    repository: Repository,
+    revision: str | None,
+    query: Query,
+    listener: Listener | None = None,
+    items: Collection[str] = ITEMS,
 ) -> tuple[FleetState, list[Selected], Counted]:
-    """The counts of the samples of a query: quicker than those of its tree, and in less memory. NotFoundError where
-    there are none."""
+    """The counts of the samples of a query, by these items and by file: quicker than those of its tree, and in less
+    memory. NotFoundError where there are none."""
     read, selected = _selected(repository, revision, query, listener)
-    return read, selected, counted(repository.store, read, selected, text_cache(repository))
+    return read, selected, counted(repository.store, read, selected, text_cache(repository), items)
 
 
 def text_cache(repository: Repository) -> Path | None:

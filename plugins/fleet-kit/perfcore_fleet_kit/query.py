@@ -13,7 +13,7 @@ import attrs
 
 from perfcore.errors import FormatError, PerfError
 from perfcore.model import Header, Profile, Tool
-from perfcore.profile import bitmap, codec
+from perfcore.profile import codec
 from perfcore.profile.codec import LazyTables
 from perfcore.profile.stacks import NAMES
 from perfcore.profile.table import Table
@@ -22,6 +22,7 @@ from perfcore_fleet_kit.counting import Counts, Placed, placed_by
 from perfcore_fleet_kit.glue import Labels, combined, glue
 from perfcore_fleet_kit.keys import receipt_name
 from perfcore_fleet_kit.receipts import Receipt
+from perfcore_fleet_kit.stack_order import ITEMS
 from perfcore_fleet_kit.stack_tree import ROOT
 from perfcore_fleet_kit.state import FleetState
 from perfcore_fleet_kit.texts import CodeFiles, TextIndex
@@ -121,25 +122,33 @@ class Counted:
     problems: list[str] = attrs.field(factory=list)
 
 
-def counted(store: Store, state: FleetState, selected: Collection[Selected], texts: Path | None = None) -> Counted:
-    """The counts of what was selected, as of its merged tree, without making one. `texts` as for `merge`."""
+def counted(
+    store: Store,
+    state: FleetState,
+    selected: Collection[Selected],
+    texts: Path | None = None,
+    items: Collection[str] = ITEMS,
+) -> Counted:
+    """The counts of what was selected, as of its merged tree, without making one. `texts` as for `merge`, `items` as
+    for a `Tally`."""
     import numpy  # noqa: F401  # with it, tables are decoded much faster
 
     from perfcore_fleet_kit.tally import Tally
 
     problems: list[str] = []
     code_files = _code_files(store, state, texts)
-    tally = Tally(state.code_names(code_files.names), placed_by(code_files.ranges))
+    tally = Tally(state.code_names(code_files.names), placed_by(code_files.ranges), items)
     segments = 0
     groups = _groups(store, selected, problems)
     for key in list(groups):
         members = groups.pop(key)  # what is decoded of a group goes with it
+        names = [_name(segment) for segment, _ in members]
         try:
             tally.add(_tree(members[0][1]), *_rows(members))
         except PerfError as error:
-            problems += [f"{_name(segment)}: {error.message}" for segment, _ in members]
+            problems += [f"{name}: {error.message}" for name in names]
         else:
-            segments += len(members)
+            segments += len(names)
     return Counted(tally.counts(), tally.time, segments, problems)
 
 
@@ -215,16 +224,19 @@ def _contents(store: Store, ids: Collection[str]) -> dict[str, bytes]:
     return contents
 
 
-def _rows(members: Sequence[tuple[Selected, LazyTables]]) -> tuple[Numbers, Numbers, int]:
-    """(stacks, samples, time in ns) of the rows of segments that are asked for."""
+def _rows(members: list[tuple[Selected, LazyTables]]) -> tuple[Numbers, Numbers, int]:
+    """(stacks, samples, time in ns) of the rows of segments that are asked for. The list is empty then, so that not all
+    rows of all segments are in memory together."""
     import numpy as np
 
     stacks, samples, time = [], [], 0
-    for segment, tables in members:
+    while members:
+        segment, tables = members.pop()
         rows = tables.stored("resources")
-        stack = np.array(np.frombuffer(rows["stack"].data, np.int64))
+        stack = np.frombuffer(rows["stack"].data, np.int64)
         if rows["stack"].valid is not None:
-            stack[np.frombuffer(bitmap.flags(rows["stack"].valid, rows.rows), np.uint8) == 0] = ROOT
+            is_there = np.unpackbits(np.frombuffer(rows["stack"].valid, np.uint8), count=rows.rows, bitorder="little")
+            stack = np.where(is_there, stack, ROOT)
         amounts = np.frombuffer(rows["samples"].data, np.int64)
         if len(segment.parts) < len(segment.receipt.parts):
             is_chosen = np.isin(np.frombuffer(rows["part"].data, np.int64), list(segment.parts))

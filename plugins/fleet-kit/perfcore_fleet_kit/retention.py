@@ -66,9 +66,8 @@ def _boxes(store: Store, state: FleetState, members: Mapping[str, Receipt], box:
         groups.setdefault(box_of(receipt.end, box), []).append(receipt)
     for begin, group in sorted(groups.items()):
         selected = [Selected(receipt, dict.fromkeys(range(len(receipt.parts)), ())) for receipt in group]
-        top = sorted(
-            counted(store, state, selected).counts.functions.items(), key=lambda item: (-item[1].inclusive, item[0])
-        )[:TOP]
+        functions = counted(store, state, selected, items=("function",)).counts.functions
+        top = sorted(functions.items(), key=lambda item: (-item[1].inclusive, item[0]))[:TOP]
         yield ExpiredBox(
             begin=begin,
             end=begin + box,

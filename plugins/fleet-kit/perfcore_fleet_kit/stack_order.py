@@ -6,7 +6,7 @@ has an item is the one that lies in the interval of no other with this item.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     Numbers = ndarray[tuple[int, ...], dtype[int64]]
 
 MAX_DEPTH = 2_000  # each level is a step of its own: a chain of 2,000,000 frames is the work of an attacker
-KINDS = 4  # of items: function, line, call site, callee
+ITEMS = ("function", "line", "call-site", "callee")
+KINDS = len(ITEMS)
 NO_ITEM = -1
 
 
@@ -95,13 +96,17 @@ def order(parents: Sequence[int] | Numbers, node_frames: Sequence[int] | Numbers
     return StackOrder(places, ends, pairs, np.stack((keys // frames - 1, keys % frames), axis=1))
 
 
-def topmost(stacks: StackOrder, pair_items: Numbers) -> Numbers:
-    """By place, a bit for each kind of item: set where no stack above has the item. `pair_items` has a row for each
-    pair, with `NO_ITEM` for none."""
+def topmost(stacks: StackOrder, pair_items: Numbers, kinds: Iterable[int] = range(KINDS)) -> Numbers:
+    """By place, a bit for each of these kinds of items: set where no stack above has the item. `pair_items` has a row
+    for each pair and a column for each kind, with `NO_ITEM` for none."""
     import numpy as np
 
     bits = np.zeros(len(stacks), np.uint8)
-    for kind in range(KINDS):
+    same: dict[bytes, int] = {}  # kinds with the same items are looked at once: a caller's line and its place in a file
+    for kind in kinds:
+        if (alike := same.setdefault(pair_items[:, kind].tobytes(), kind)) != kind:
+            bits |= (bits >> alike & 1) << kind
+            continue
         # Small numbers are sorted by a radix sort.
         distinct, ranks = np.unique(pair_items[:, kind], return_inverse=True)
         items = ranks.astype(np.uint16 if len(distinct) < 1 << 16 else np.int64)[stacks.pairs]
@@ -118,12 +123,23 @@ def topmost(stacks: StackOrder, pair_items: Numbers) -> Numbers:
 
 
 def _summed(values: Numbers, parent: Numbers) -> Numbers:
-    """The sums of values over each path, by pointer jumping: twice as far in each step."""
-    sums, above = values.copy(), parent.copy()
+    """The sums of values over each path. Most stacks stand on the row before them, so there are few runs of such rows,
+    which are summed by pointer jumping: twice as far in each step."""
+    import numpy as np
+
+    begins = parent != np.arange(-1, len(parent) - 1)
+    begins[:1] = True
+    firsts, run = begins.nonzero()[0], np.cumsum(begins) - 1
+    totals = np.cumsum(values)
+    sums: Numbers = totals - (totals[firsts] - values[firsts])[run]  # from the first row of the run on
+    callers = parent[firsts]
+    has_caller = callers >= 0
+    before, above = np.where(has_caller, sums[callers], 0), np.where(has_caller, run[callers], -1)
     while (rows := (above >= 0).nonzero()[0]).size:
         far = above[rows]
-        sums[rows] += sums[far]
+        before[rows] += before[far]
         above[rows] = above[far]
+    sums += before[run]
     return sums
 
 

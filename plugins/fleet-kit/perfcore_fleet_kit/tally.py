@@ -7,14 +7,14 @@ from __future__ import annotations
 import functools
 import itertools
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from perfcore.errors import FormatError
 from perfcore_fleet_kit import stack_order
 from perfcore_fleet_kit.counting import Counts, Frame, FunctionCounts, Line, Placed, count, function_id, kind_of
 from perfcore_fleet_kit.dynamic_code import UNKNOWN
-from perfcore_fleet_kit.stack_order import KINDS, NO_ITEM, StackOrder
+from perfcore_fleet_kit.stack_order import ITEMS, KINDS, NO_ITEM, StackOrder
 from perfcore_fleet_kit.stack_tree import ROOT, Tree
 from perfcore_fleet_kit.union import Resolve, TreeColumns, Union
 
@@ -88,13 +88,14 @@ def _number(numbers: dict[K, int], key: K) -> int:
 
 class Tally:
     """Adds up segments. `resolve` gives the files of dynamic code, and `placed` the lines where frames are counted,
-    which depend on the frames alone."""
+    which depend on the frames alone. Of `ITEMS`, those that are asked for are counted; files always are."""
 
-    def __init__(self, resolve: Resolve, placed: Placed | None = None) -> None:
+    def __init__(self, resolve: Resolve, placed: Placed | None = None, items: Collection[str] = ITEMS) -> None:
         self.total = 0
         self.time = 0
         self._resolve = functools.cache(resolve)
         self._placed = placed
+        self._kinds = [kind for kind, name in enumerate(ITEMS) if name in items]
         self._numbering = _Numbering(placed)
         # By kind: numbers of items, and their samples.
         self._sums: list[list[tuple[Numbers, Numbers]]] = [[] for _ in range(2 * KINDS)]
@@ -143,13 +144,13 @@ class Tally:
         import numpy as np
 
         pair_items, files = self._pair_items(columns, order.pair_frames)
-        topmost = stack_order.topmost(order, pair_items)
+        topmost = stack_order.topmost(order, pair_items, self._kinds)
         below = order.below(amounts)
-        for kind in range(KINDS):
+        for kind in self._kinds:
             self._note(kind, pair_items[:, kind], _by_pair(order.pairs, np.where(topmost & 1 << kind, below, 0), order))
         innermost = amounts.nonzero()[0]
         own = _by_pair(order.pairs[order.places[innermost]], amounts[innermost], order)
-        for kind in (_FUNCTION, _LINE, _SITE):
+        for kind in set(self._kinds) - {_CALLEE}:
             self._note(KINDS + kind, pair_items[:, kind], own)
         self._note(_SELF_FILE, files, own)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,8 +67,9 @@ def arrays(amounts: Amounts) -> tuple[Numbers, Numbers]:
 def tallied(
     trees: Iterable[tuple[TreeColumns, Amounts]],
     resolve: Callable[[str], str] = resolve,
+    items: Collection[str] = stack_order.ITEMS,
 ) -> Counts:
-    sums = Tally(resolve)
+    sums = Tally(resolve, items=items)
     for tree, amounts in trees:
         sums.add(tree, *arrays(amounts))
     return sums.counts()
@@ -79,6 +80,17 @@ def test_counts_are_those_of_a_walk(seed: int) -> None:
     numbers = random.Random(seed)
     trees = [made(numbers) for _ in range(3)]
     assert tallied(trees) == walked(trees)
+
+
+@pytest.mark.parametrize("item", [*stack_order.ITEMS, "file"])
+def test_what_is_not_asked_for_is_not_counted(item: str) -> None:
+    numbers = random.Random(item)
+    trees = [made(numbers) for _ in range(3)]
+    everything, counts = tallied(trees), tallied(trees, items=(item,))
+    sums = {"function": "functions", "line": "lines", "call-site": "call_sites", "callee": "callees"}
+    for name, of_counts in sums.items():
+        assert getattr(counts, of_counts) == (getattr(everything, of_counts) if name == item else {})
+    assert (counts.total, counts.files) == (everything.total, everything.files)
 
 
 def test_a_tree_that_is_too_deep_is_walked() -> None:
