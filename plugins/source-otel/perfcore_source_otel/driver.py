@@ -84,7 +84,9 @@ def _profiles(fields: Fields, dictionary: Dictionary) -> Iterator[_Profile]:
             for profile in grouped(scope[3]).get(schema.PROFILES, ()):
                 profile_fields = grouped(profile[3])
                 metric, unit = _value_type(message(profile_fields, schema.SAMPLE_TYPE), dictionary)
-                if unit in _TIMES or metric in _COUNTED:
+                _, period_unit = _value_type(message(profile_fields, schema.PERIOD_TYPE), dictionary)
+                # A count of what comes in a period of time is one of samples, such as `itimer` of async-profiler.
+                if unit in _TIMES or metric in _COUNTED or (not unit and period_unit in _TIMES):
                     yield _Profile(profile_fields, labels, resource, metric, unit)
 
 

@@ -197,6 +197,29 @@ def test_hostile_samples_are_refused(tmp_path: Path, sample: bytes, text: str) -
     assert text in item[1].message
 
 
+@pytest.mark.parametrize(
+    ("metric", "unit", "period_unit", "is_read"),
+    [
+        ("itimer", "count", "ns", True),
+        ("itimer", "ns", "ns", True),
+        ("cycles", "count", "nanoseconds", True),
+        ("alloc", "count", "bytes", False),
+        ("alloc", "bytes", "bytes", False),
+        ("alloc", "bytes", "nanoseconds", False),
+    ],
+)
+def test_counts_of_what_comes_in_time_are_samples(
+    proto: Any, tmp_path: Path, metric: str, unit: str, period_unit: str, is_read: bool
+) -> None:
+    builder = Builder(proto)
+    made = builder.profile(builder.resource(), metric, unit)
+    made.period_type.unit_strindex = builder.text(period_unit)
+    made.samples.add(stack_index=builder.stack("work", "main"), values=[7])
+    (item,) = OtelSource().read([builder.write(tmp_path / "a")], "")
+    assert isinstance(item, Segment) == is_read
+    assert not isinstance(item, Segment) or list(item.profile.tables["resources"]["samples"]) == [7]
+
+
 def test_a_size_beyond_the_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a"
     for size in (1, 1 << 20, (1 << 27) - 1):
