@@ -103,13 +103,13 @@ def align(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "
     so make foreign text `printable` first."""
     if len(rows) < 2:  # nothing to align
         return [gap.join(row).rstrip() for row in rows]
-    count = max(len(row) for row in rows)
-    widths = [max((width(row[i]) for row in rows if i < len(row)), default=0) for i in range(count)]
+    sizes = [list(map(width, row)) for row in rows]
+    widths = [max((own[i] for own in sizes if i < len(own)), default=0) for i in range(max(map(len, rows)))]
     lines = []
-    for row in rows:
+    for row, own in zip(rows, sizes, strict=True):
         cells = []
         for i, cell in enumerate(row):
-            fill = " " * (widths[i] - width(cell))
+            fill = " " * (widths[i] - own[i])
             cells.append(fill + cell if i in right else cell + fill)
         lines.append(gap.join(cells).rstrip())
     return lines

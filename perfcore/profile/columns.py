@@ -159,10 +159,13 @@ def concat_columns(spec: ColumnSpec, parts: Sequence[Column]) -> Column:
         data = b"".join(chunk.data for chunk in parts)
         return Column(spec, memoryview(data).cast(CODES[spec.dtype]), valid)  # type: ignore[call-overload]
     codes: dict[str, int] = {}
-    joined = array("I")
+    joined, dictionary, moved, stay = array("I"), (), list[int](), True
     for chunk in parts:
-        moved = [codes.setdefault(text, len(codes)) for text in chunk.dictionary]
-        if moved == list(range(len(moved))):  # as where all parts have one dictionary
+        if chunk.dictionary != dictionary:
+            dictionary = chunk.dictionary
+            moved = [codes.setdefault(text, len(codes)) for text in dictionary]
+            stay = moved == list(range(len(moved)))  # as where all parts have one dictionary
+        if stay:
             joined.frombytes(chunk.data.cast("B"))
         else:
             joined.extend(map((moved or [0]).__getitem__, chunk.data))
