@@ -159,7 +159,8 @@ def concat_columns(spec: ColumnSpec, parts: Sequence[Column]) -> Column:
         data = b"".join(chunk.data for chunk in parts)
         return Column(spec, memoryview(data).cast(CODES[spec.dtype]), valid)  # type: ignore[call-overload]
     codes: dict[str, int] = {}
-    joined, dictionary, moved, stay = array("I"), (), list[int](), True
+    joined, moved, stay = array("I"), list[int](), True
+    dictionary: tuple[str, ...] = ()
     for chunk in parts:
         if chunk.dictionary != dictionary:
             dictionary = chunk.dictionary
