@@ -94,6 +94,10 @@ class Application:
             "Referrer-Policy": referrer,
             "Content-Security-Policy": f"{tagged.page.policy}; frame-ancestors 'none'",
         }
+        if not tagged.is_ready:
+            del headers["ETag"]
+            waiting = {**headers, "Content-Type": tagged.page.media_type, "Retry-After": "1"}
+            return answer(503, tagged.page.content, waiting)
         if tag in request.headers.get("if-none-match", ""):
             return answer(304, b"", headers)
         return answer(200, tagged.page.content, {**headers, "Content-Type": tagged.page.media_type})

@@ -8,8 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,14 @@ class Served:
             received = response.read()
         return Answer(response.status, {name.lower(): text for name, text in response.getheaders()}, received)
 
+    def until_ready(self) -> Answer:
+        """The overview, which waits for the first comparison."""
+        host = urllib.parse.urlsplit(self.url).netloc
+        cookie, end = self.cookie_by(host), time.monotonic() + PATIENCE
+        while (answer := self.ask("/", cookie=cookie, Host=host)).status == 503 and time.monotonic() < end:
+            time.sleep(0.05)
+        return answer
+
     def cookie(self) -> str:
         """What the token of the printed address is exchanged for."""
         return self.cookie_by(self.host)
@@ -80,10 +89,13 @@ class Served:
         return answer.headers["set-cookie"].partition(";")[0]
 
 
+PERF = (str(Path(sys.executable).with_name("perf")),)
+
+
 @contextlib.contextmanager
-def running(project: Project, *options: str) -> Iterator[Served]:
-    """`perf serve` on a project until the block ends."""
-    command = [str(Path(sys.executable).with_name("perf")), "serve", "--port", "0", *options]
+def running(project: Project, *options: str, program: Sequence[str] = PERF, wait: bool = True) -> Iterator[Served]:
+    """`perf serve` on a project until the block ends, from when its pages are there."""
+    command = [*program, "serve", "--port", "0", *options]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     # A session of its own, so that the signal which ends it reaches nothing else.
     with subprocess.Popen(command, cwd=project.path, env=project.env, start_new_session=True, **pipes) as process:
@@ -92,7 +104,10 @@ def running(project: Project, *options: str) -> Iterator[Served]:
         try:
             url = process.stdout.readline().strip()
             assert url.startswith("http://"), process.stderr.read()
-            yield Served(url, process)
+            server = Served(url, process)
+            if wait:
+                server.until_ready()
+            yield server
         finally:
             os.kill(process.pid, signal.SIGINT)
             assert process.wait(30) in (0, 130, -signal.SIGINT)

@@ -137,6 +137,9 @@ class Branch:
         return len(self.versions) - 1
 
 
+NOTHING = Branch(state="", head="", name="", versions=(), series=(), accepted={}, decided={}, releases={})
+
+
 def range_path(row: SeriesRow, number: int) -> PagePath:
     """The page of a range of a long series, from 0 on, the oldest first."""
     return PagePath(paths.RANGE, (str(number + 1), *row.parts))

@@ -74,6 +74,11 @@ class Renderer:
             return _document(page.document(view))
         return self._page(view, page.template, page.build(view))
 
+    def waiting(self, path: PagePath, mode: Mode, progress: str) -> Page:
+        """What stands for a page while the history is compared for the first time; its script asks for the page."""
+        context = {"heading": "Comparing the versions", "answer": sentences.waiting(), "progress": progress}
+        return self._page(View(self, path, mode), "waiting.html", context)
+
     def _page(self, view: View, template: str, context: Mapping[str, Any]) -> Page:
         mode, site, assets = view.mode, self.site, self.site.page_assets
         is_file = mode.links == "files"

@@ -168,6 +168,11 @@ def trust(primary: Sequence[SeriesRow], noisiest: SeriesRow | None, few: int, ma
     return f"Versions differ by {share(middle)} of noise ({worst} at most): {on}, {enough}."
 
 
+def waiting() -> str:
+    """Why is the page not there?"""
+    return "This history is compared for the first time; the page comes by itself when that is done."
+
+
 def share(ratio: float | None) -> str:
     """`0.6 %`, with two digits where it is small."""
     if ratio is None:

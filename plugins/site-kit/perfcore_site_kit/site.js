@@ -24,6 +24,24 @@ function followLive(table) {
 
 if ($("live")) followLive($("live"));
 
+/** A page that is not there yet: it is asked for until it is. */
+async function waitForPage(state) {
+  for (;;) {
+    await new Promise((done) => { setTimeout(done, 1000); });
+    try {
+      const answer = await fetch(location.href);
+      if (answer.status !== 503) break;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      state.textContent = page.getElementById("waiting").textContent;
+    } catch {
+      state.textContent = "The server does not answer; trying again.";
+    }
+  }
+  location.reload();
+}
+
+if ($("waiting")) waitForPage($("waiting"));
+
 /** A comparison that the server had not made yet, taken from its page. Its links are relative to that page. */
 async function loadComparison(target) {
   target.append(element("span", " The checks compare them now.", { className: "soft" }));

@@ -14,7 +14,7 @@ from perfcore.errors import NotFoundError
 from perfcore.model import Point
 from perfcore.model.listener import SilentListener
 from perfcore_site_kit import paths
-from perfcore_site_kit.branch import RANGE, Branch, range_path, version_path
+from perfcore_site_kit.branch import NOTHING, RANGE, Branch, range_path, version_path
 from perfcore_site_kit.derive import Derived, derive, ranges, state_of
 from perfcore_site_kit.page_types import FILES, SERVER, Mode, Page, SiteOptions
 from perfcore_site_kit.paths import PagePath
@@ -166,6 +166,15 @@ class Site:
     def render(self, path: PagePath, mode: Mode = SERVER) -> Page:
         """A page. NotFoundError where there is none of this path."""
         return self._renderer.render(path, mode)
+
+    def render_waiting(self, path: PagePath, mode: Mode, progress: str) -> Page:
+        """What stands for a page until the branch is derived for the first time."""
+        from perfcore_site_kit.renderer import Renderer
+
+        empty = Site(self.repository, self.options)
+        empty._derived = Derived(branch=NOTHING)
+        empty.page_assets = self.page_assets
+        return Renderer(empty).waiting(path, mode, progress)
 
     def assets(self, mode: Mode = FILES) -> Mapping[str, bytes]:
         """The files that the pages of a mode need beside them, by their names below the root."""
