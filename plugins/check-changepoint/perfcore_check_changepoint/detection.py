@@ -61,7 +61,9 @@ def detect(
     values: Sequence[Point], *, penalty: float, confidence: float, machines: Indexes | None = None
 ) -> list[ChangePoint]:
     """The change points of a series, oldest first. `machines` are those of its runs, if there are several."""
-    return resume(attrs.evolve(Runs.of(values), machines=machines), Settled(), penalty, confidence)[0]
+    runs = Runs.of(values)
+    runs = runs if machines is None else attrs.evolve(runs, machines=machines)
+    return resume(runs, Settled(), penalty, confidence)[0]
 
 
 def resume(runs: Runs, settled: Settled, penalty: float, confidence: float) -> tuple[list[ChangePoint], Settled]:
@@ -114,7 +116,7 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
         changes = aligned.doubt.believed(changes, penalty, confidence)
     if runs.doubt is not None:
         changes = runs.doubt.part(start, end).believed(changes, penalty, confidence)
-    return [change.renumbered(lambda index: index + start) for change in changes]
+    return [change.renumbered(lambda index: index + start) for change in changes] if start else changes
 
 
 def _lasting(

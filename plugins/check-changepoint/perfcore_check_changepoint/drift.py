@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from perfcore_check_changepoint import model
 from perfcore_check_changepoint.curves import without_curves
+from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.position import likeliest
@@ -61,7 +62,7 @@ def fit(points: Points, penalty: float) -> Fit:
         if ramped is None:
             break
         rivals = (fitted.starts,) if model.rivals_with(fitted, ramped) else ()
-        fitted = attrs.evolve(ramped, rivals=rivals)
+        fitted = evolved(ramped, rivals=rivals)
     return likeliest(points, without_curves(points, fitted.agreed()))
 
 
@@ -83,12 +84,10 @@ def _without(points: Points, fitted: Fit) -> Points:
         points = points.spread_by(spreads(fitted.standard_residuals(points), list(fitted.shifts)))
     elif fitted.growth is not None:
         points = points.spread_by(fitted.growth)
+    if fitted.wave is None and not fitted.ramps:
+        return points
     gone = np.zeros(len(points)) if fitted.wave is None else fitted.wave
-    return _minus(points, sum((ramp.trend(len(points)) for ramp in fitted.ramps), gone))
-
-
-def _minus(points: Points, amounts: Floats) -> Points:
-    return attrs.evolve(points, values=points.values - amounts[points.point], centers=points.centers - amounts)
+    return points.minus(sum((ramp.trend(len(points)) for ramp in fitted.ramps), gone))
 
 
 def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[int, int]]:
@@ -104,7 +103,8 @@ def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[in
         largest_step = starts[int(np.abs(jumps).argmax())] if starts else 0
         regions = {(0, count), (0, largest_step), (largest_step, count)}
     else:
-        turns = [0, *(np.flatnonzero(np.diff(np.sign(jumps))) + 1).tolist(), len(starts)]
+        signs = np.sign(jumps).tolist()
+        turns = [0, *(number for number in range(1, len(signs)) if signs[number] != signs[number - 1]), len(starts)]
         runs = [(first, last) for first, last in pairwise(turns)]
         largest = [first + int(np.abs(jumps[first:last]).argmax()) for first, last in runs]
         parts = [
@@ -158,7 +158,7 @@ class _History:
             ):
                 return None
             # The noise is that around one level in the region of the drift, and as it was elsewhere.
-            left = (residuals + (before - trend)[self.points.point])[inside]
+            left = (residuals + self.points.per_run(before - trend))[inside]
             residuals[inside] = left - median(left)
             refitted = self._without(trend, residuals)
             amounts = np.clip(refitted.point_residuals(self.points), -_CLIP, _CLIP) + trend
@@ -186,7 +186,7 @@ class _History:
         ramps = (*self.fitted.ramps, ramp)
         total = refitted.total + sum(drift.price for drift in ramps)
         total += 0.0 if self.fitted.wave is None else model.WAVE
-        return attrs.evolve(
+        return evolved(
             refitted,
             total=total,
             shifts=self.fitted.shifts,
@@ -202,7 +202,7 @@ class _History:
 
     def _without(self, trend: Floats, residuals: Floats) -> Fit:
         """The fit of levels alone without this growth, with the noise of these residuals."""
-        flat = _minus(self.points, trend)
+        flat = self.points.minus(trend)
         density = model.density_of(flat, residuals, self.penalty)
         return model.independent(flat, model.level_candidates(flat.centers), density, self.penalty)
 
@@ -229,10 +229,13 @@ def _best_ramp(amounts: Floats) -> tuple[int, int, float]:
     pairs, shapes, squares = _coarse(blocks)
     rough = edges[pairs[_likeliest(means, count / blocks, pairs, shapes, squares)[0]]]
     step = -(-count // (_GRID - 1))
-    near = np.unique(np.linspace(-step, step, _FINE).astype(np.int64))
-    begins, ends = (np.unique(np.clip([0, count - 1, *(knot + near)], 0, count - 1)) for knot in rough)
-    pairs = _pairs(begins, ends)
-    pairs = pairs[pairs[:, 1] - pairs[:, 0] >= FEWEST]
+    # Distinct, in order and within the series.
+    near = dict.fromkeys(np.linspace(-step, step, _FINE).astype(np.int64).tolist())
+    begins, ends = (
+        sorted({0, count - 1, *(min(max(knot + distance, 0), count - 1) for distance in near)})
+        for knot in rough.tolist()
+    )
+    pairs = np.array([(begin, end) for end in ends for begin in begins if end - begin >= FEWEST])
     best, height = _likeliest(amounts, 1.0, pairs, *_shapes(count, pairs))
     return int(pairs[best, 0]), int(pairs[best, 1]), height
 
@@ -283,8 +286,7 @@ def _beginnings(amounts: Floats, begin: int, stop: int) -> tuple[int, int]:
 def _evidence(amounts: Floats, shape: Floats) -> tuple[float, float, float]:
     """What the ramp adds to the likelihood of a random walk with noise, and its height with the standard error."""
     count = len(amounts) - 1
-    penalties, logarithms = _walks(len(amounts))
-    weights = 1 / penalties
+    weights, logarithms = _walks(len(amounts))
     observed, ramp = _cosines(amounts), _cosines(shape)
     flat, products, squares = weights @ (observed * observed), weights @ (observed * ramp), weights @ (ramp * ramp)
     sloping = flat - products * products / squares
@@ -297,17 +299,17 @@ def _evidence(amounts: Floats, shape: Floats) -> tuple[float, float, float]:
 
 @functools.lru_cache(maxsize=64)
 def _walks(count: int) -> tuple[Floats, Floats]:
-    """For every size of the walk its variance at each frequency, that of the noise being 1, and the sum of their
-    logarithms."""
+    """For every size of the walk 1 over its variance at each frequency, that of the noise being 1, and the sum of the
+    logarithms of the variances."""
     frequencies = 2 - 2 * np.cos(np.pi * np.arange(1, count) / count)
     variances = 1 + _WALKS[:, None] / frequencies
-    return variances, np.log(variances).sum(axis=1)
+    return 1 / variances, np.log(variances).sum(axis=1)
 
 
 def _cosines(amounts: Floats) -> Floats:
     """The orthonormal cosine transform (DCT-II) without its first element, the mean."""
     count = len(amounts)
-    spectrum = np.fft.rfft(np.concatenate([amounts, amounts[::-1]]))[1:count]
+    spectrum = np.fft.rfft(np.concatenate((amounts, amounts[::-1])))[1:count]
     turned = spectrum * _turns(count)
     cosines: Floats = turned.real / math.sqrt(2 * count)
     return cosines

@@ -17,10 +17,11 @@ import attrs
 import numpy as np
 
 from perfcore_check_changepoint import noise
+from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.noise import Density
 from perfcore_check_changepoint.partition import Floats, partition_at, stretch_means
 from perfcore_check_changepoint.runs import Indexes
-from perfcore_check_changepoint.series import Points, distinct, in_logarithms, median, running_medians
+from perfcore_check_changepoint.series import Points, distinct, in_logarithms, median, running_medians, within
 from perfcore_check_changepoint.spread import spread_shifts, spreads
 from perfcore_check_changepoint.waves import bounded, wave
 
@@ -50,6 +51,7 @@ _LITTLE = 0.3  # spreads by which another slope changes the growth of the whole 
 _CLOSE = 4.0  # spreads from the median beyond which a value is no farther
 _ALIKE = 2.5  # standard deviations of an autocorrelation that independent values seldom have (0.6 %)
 _TINY = 1e-300  # so that no logarithm is infinite
+_END = 8  # points at either end of the series, where stretches are short
 # Alarms that vanish come with a model that is hardly shorter than another. With 0, 2 and 4 nats, 3.17 (2.18 to 4.45),
 # 2.11 (1.32 to 3.20) and 1.63 (0.95 to 2.62) of 1,000 versions show one (benchmarks/growing.py, seeds 2041 to 2043),
 # and F1 is 0.933 (0.922 to 0.944), the same, and 0.929 (0.918 to 0.939) (benchmarks/compare.py, seeds 61 to 65).
@@ -83,7 +85,8 @@ class Ramp:
 
 def ramp_shapes(count: int, starts: Indexes, ends: Indexes) -> Floats:
     """Ramps (rows) over so many points, from 0 to 1."""
-    shapes: Floats = np.clip((np.arange(count) - starts[:, None]) / (ends - starts)[:, None], 0.0, 1.0)
+    growth = (np.arange(count) - starts[:, None]) / (ends - starts)[:, None]
+    shapes: Floats = np.minimum(np.maximum(growth, 0.0), 1.0)
     return shapes
 
 
@@ -117,7 +120,7 @@ class Fit:
         if len(starts) == len(self.starts):
             return self
         levels = np.add.reduceat(self.costs, [0, *starts], axis=0).argmin(axis=1)
-        return attrs.evolve(self, starts=starts, chosen=levels.tolist())
+        return evolved(self, starts=starts, chosen=levels.tolist())
 
     def agreed(self) -> Fit:
         """The fit without the changes that a rival does not have."""
@@ -129,7 +132,8 @@ class Fit:
 
     def standard_residuals(self, points: Points) -> Floats:
         """The same in the noise of the machine."""
-        return self.point_residuals(points) / points.noise
+        residuals = self.point_residuals(points)
+        return residuals if points.machine is None else residuals / points.noise
 
     def trend(self, count: int) -> Floats:
         """What the level of each point grows by without a change: the slope and the drifts."""
@@ -150,10 +154,9 @@ def _waving(points: Points, best: Fit, penalty: float) -> Fit:
     fitted_wave = wave(bounded(best.point_residuals(points)), best.starts)
     if fitted_wave is None:
         return best
-    level = attrs.evolve(points, values=points.values - fitted_wave[points.point], centers=points.centers - fitted_wave)
-    fitted = _calm(level, penalty)
+    fitted = _calm(points.minus(fitted_wave), penalty)
     total = fitted.total + WAVE
-    return _shortest([attrs.evolve(fitted, wave=fitted_wave, total=total), best])
+    return _shortest([evolved(fitted, wave=fitted_wave, total=total), best])
 
 
 def _calm(points: Points, penalty: float) -> Fit:
@@ -165,12 +168,13 @@ def _calm(points: Points, penalty: float) -> Fit:
     shifts = spread_shifts(first.standard_residuals(points), points.quantum)
     if shifts:
         points = points.spread_by(spreads(first.standard_residuals(points), shifts))
-        first = attrs.evolve(independent(points, centers, plain, penalty), shifts=shifts)
+        first = evolved(independent(points, centers, plain, penalty), shifts=shifts)
     elif (grown := _growing(points, centers, plain, penalty)) is not None:
         return grown
     if not first.starts:
         return first
-    best = attrs.evolve(_best(points, centers, first, penalty), shifts=shifts)
+    best = _best(points, centers, first, penalty)
+    best = evolved(best, shifts=shifts) if shifts else best
     if not shifts or points.spread is None or len(best.starts) < 2 or _is_ordered(points):
         return best
     # The noise around levels that are none can seem to change.
@@ -190,7 +194,7 @@ def _growing(points: Points, centers: Floats, plain: Density, penalty: float) ->
     centers = np.concatenate([centers, distinct(levels) + points.zero])
     first = independent(points, centers, plain, penalty)
     best = _best(points, centers, first, penalty) if first.starts else first
-    return attrs.evolve(best, growth=growth) if best.starts else None
+    return evolved(best, growth=growth) if best.starts else None
 
 
 def _levels_with_noise(points: Points, centers: Floats, penalty: float) -> Floats | None:
@@ -206,7 +210,7 @@ def _levels_with_noise(points: Points, centers: Floats, penalty: float) -> Float
     if levels.max() < _GROWTH * levels.min():
         return None
     levels = np.repeat(levels, np.diff(bounds))
-    expected = levels[points.point]
+    expected = points.per_run(levels)
     residuals = np.abs(points.values - points.zero - expected)
     if points.machine is not None:
         residuals /= points.machine
@@ -219,10 +223,11 @@ def _levels_with_noise(points: Points, centers: Floats, penalty: float) -> Float
 
 def _spans(points: Points, centers: Floats) -> bool:
     """Whether neighbours have levels that are a multiple of those of others, all of them amounts above 0."""
-    if not math.isfinite(points.zero) or points.values.min() <= points.zero:
+    zero = points.zero
+    if not math.isfinite(zero) or points.values.min() <= zero:
         return False
-    levels = centers - points.zero
-    return bool(levels.max() >= _GROWTH * levels.min())
+    # Of differences from one number the greatest is that of the greatest, rounded alike.
+    return bool(centers.max() - zero >= _GROWTH * (centers.min() - zero))
 
 
 def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
@@ -247,7 +252,7 @@ def _shortest(fits: Sequence[Fit]) -> Fit:
     """The fit that is the shortest account, with its rivals."""
     best = min(fits, key=_total)
     rivals = [fitted.starts for fitted in fits if fitted is not best and rivals_with(fitted, best)]
-    return attrs.evolve(best, rivals=(*best.rivals, *rivals)) if rivals else best
+    return evolved(best, rivals=(*best.rivals, *rivals)) if rivals else best
 
 
 def rivals_with(fitted: Fit, best: Fit) -> bool:
@@ -282,11 +287,11 @@ def _times(points: Points) -> Floats:
 
 def _slope_within(points: Points, fitted: Fit, time: Floats) -> tuple[float, bool]:
     """The slope that a fit leaves within its stretches, and whether it is more than chance."""
-    residuals = np.clip(fitted.point_residuals(points), -3, 3)
+    residuals = within(fitted.point_residuals(points), 3.0)
     inside = time - stretch_means(time, fitted.starts)
     lever = float(inside @ inside)
-    within = float(inside @ residuals) / lever if lever else 0.0
-    return within, within * within * lever > float(residuals @ residuals) / len(points)
+    slope = float(inside @ residuals) / lever if lever else 0.0
+    return slope, slope * slope * lever > float(residuals @ residuals) / len(points)
 
 
 def _refined(points: Points, centers: Floats, fitted: Fit, density: Density, penalty: float) -> Fit:
@@ -307,7 +312,7 @@ def quick(points: Points, penalty: float) -> list[int]:
 def _is_ordered(points: Points) -> bool:
     """Whether neighbours are alike: then the values are no noise around one level, however well they could be. The
     autocorrelation of independent values has the variance 1 / n (M. S. Bartlett, 1946, JRSS Supplement 8(1))."""
-    near = np.minimum(np.maximum(points.centers / points.noise, -_CLOSE), _CLOSE)
+    near = within(points.centers / points.noise, _CLOSE)
     near -= float(near.sum()) / len(near)
     return bool(float(near[1:] @ near[:-1]) * math.sqrt(len(near)) > _ALIKE * float(near @ near))
 
@@ -351,25 +356,28 @@ def _others(points: Points, centers: Floats, best: Fit, penalty: float) -> Itera
 def _may_remember(points: Points, best: Fit) -> bool:
     """Whether second neighbours differ by more than first ones do, or changes are suspiciously many. With memory m
     the mean squares of those differences are as 1 - m² to 1 - m, and a few steps hardly touch them."""
-    first, second = (np.minimum((points.centers[lag:] - points.centers[:-lag]) ** 2, _FAR).mean() for lag in (1, 2))
-    return bool(second > 1.2 * first) or len(best.starts) * _SELDOM >= len(points)
+    if len(best.starts) * _SELDOM >= len(points):
+        return True
+    squares = (np.minimum((points.centers[lag:] - points.centers[:-lag]) ** 2, _FAR) for lag in (1, 2))
+    first, second = (float(near.sum()) / len(near) for near in squares)
+    return second > 1.2 * first
 
 
 def _remembering(points: Points, centers: Floats, best: Fit, memory: float, penalty: float) -> Fit:
     """A point is predicted from the one before, unless it is the first of a stretch, which starts afresh."""
     residuals = best.point_residuals(points)
-    innovations = best.residuals - memory * _previous(residuals)[points.point]
+    innovations = best.residuals - points.per_run(memory * _previous(residuals))
     density = density_of(points, innovations, penalty)
     grid = density.grid(centers, points.spread)
     fresh = math.sqrt(1 - memory**2)
     narrower = math.log(fresh) * np.bincount(points.point, points.weight)  # of every run, as far as it counts
     move = _costs(points, density, density.cost(points.values * fresh, grid * fresh, points.spread))
     move -= narrower[:, None]
-    predicted = memory * _previous(points.centers)[points.point]
+    predicted = points.per_run(memory * _previous(points.centers))
     stay = _costs(points, density, density.cost(points.values - predicted, grid * (1 - memory), points.spread))
     stay[0] = move[0]
     fitted = _cut(points, grid, stay, move, density, penalty)
-    return attrs.evolve(fitted, memory=memory, total=fitted.total + MEMORY)
+    return evolved(fitted, memory=memory, total=fitted.total + MEMORY)
 
 
 def _slopes(points: Points, best: Fit) -> Iterator[float]:
@@ -384,23 +392,23 @@ def _slopes(points: Points, best: Fit) -> Iterator[float]:
         flat[start:] -= size if abs(size) >= _LARGE else 0.0
     across = median(flat[half:] - flat[: len(points) - half]) / half
     left = flat - across * time
-    across += float(time @ np.clip(left - median(left), -3, 3)) / float(time @ time)
+    across += float(time @ within(left - median(left), 3.0)) / float(time @ time)
     # A slope that grows by s spreads over n points explains n s^2 / 24 nats.
     if across**2 * len(points) ** 3 / 24 > SLOPE:
         yield across
-    within, is_clear = _slope_within(points, best, time)
+    inside, is_clear = _slope_within(points, best, time)
     if is_clear:
-        yield within
+        yield inside
 
 
 def _sloping(points: Points, best: Fit, slope: float, penalty: float) -> Fit:
     """What is left when the slope is taken away has independent noise."""
     time = _times(points)
     trend, added = slope * time, (slope - best.slope) * time
-    level = attrs.evolve(points, values=points.values - trend[points.point], centers=points.centers - trend)
-    residuals = best.residuals - (added - stretch_means(added, best.starts))[points.point]
+    level = points.minus(trend)
+    residuals = best.residuals - points.per_run(added - stretch_means(added, best.starts))
     fitted = independent(level, level_candidates(level.centers), density_of(points, residuals, penalty), penalty)
-    return attrs.evolve(fitted, slope=slope, total=fitted.total + slope_price(slope * len(points)))
+    return evolved(fitted, slope=slope, total=fitted.total + slope_price(slope * len(points)))
 
 
 def slope_price(height: float) -> float:
@@ -411,8 +419,8 @@ def slope_price(height: float) -> float:
 def _cut(points: Points, grid: Floats, stay: Floats, move: Floats | None, density: Density, penalty: float) -> Fit:
     cut = partition_at(stay, move, penalty, points.cuts)
     lengths = [end - start for start, end in pairwise([0, *cut.starts, len(points)])]
-    expected = grid[cut.levels].repeat(lengths)
-    residuals = points.values - expected[points.point]
+    expected = grid.take(cut.levels).repeat(lengths)
+    residuals = points.values - points.per_run(expected)
     if move is not None:
         stay[cut.starts] = move[cut.starts]
     return Fit(cut.starts, cut.levels, stay, residuals, cut.cost + density.floor * points.total_weight)
@@ -430,9 +438,17 @@ def _costs(points: Points, density: Density, costs: Floats) -> Floats:
 
 
 def _previous(centers: Floats) -> Floats:
-    return np.concatenate([[0.0], centers[:-1]])
+    previous = np.empty(len(centers))
+    previous[0], previous[1:] = 0.0, centers[:-1]
+    return previous
 
 
 def level_candidates(values: Floats) -> Floats:
     """Where levels may be: medians of five neighbours, and of three near the ends, where stretches are short."""
-    return np.concatenate([running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3)])
+    ends = (_medians_of_three(end.tolist()) for end in (values[:_END], values[-_END:]))
+    return np.concatenate([running_medians(values, 5), *ends])
+
+
+def _medians_of_three(values: list[float]) -> list[float]:
+    """Those of neighbours, of values so few that arrays would take longer."""
+    return [sorted(near)[1] for near in zip(values, values[1:], values[2:], strict=False)] or [median(np.array(values))]

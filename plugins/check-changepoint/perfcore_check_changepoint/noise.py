@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from perfcore_check_changepoint.partition import Floats
-from perfcore_check_changepoint.series import NORMAL, distinct, median
+from perfcore_check_changepoint.series import NORMAL, distinct, median, middle_of_ordered
 
 _STRAY = 0.03  # share of values that may come from anywhere
 # 16 cells in a spread are half as wide as the smallest bandwidth.
@@ -77,7 +77,7 @@ class Density:
 @functools.lru_cache(maxsize=16)
 def normal(spread: float, bound: float) -> Density:
     """Normal noise, with strays."""
-    return _table(_normal(0.0, 1.0), spread, 0.3, bound)
+    return _table(_normal(_CELLS, 0.0, 1.0), spread, 0.3, bound)
 
 
 def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
@@ -88,9 +88,9 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     """
     spread = _typical(residuals, quantum)
     scaled = residuals / spread
-    normals = _normals(scaled)
-    if _is_normal(scaled, *normals[1]):
-        return _of_normal(*normals[1], spread, bound)
+    middle = _middle(scaled)
+    if _is_normal(scaled, *middle):
+        return _of_normal(*middle, spread, bound)
     cells = np.rint(scaled[np.abs(scaled) < _REACH] * _FINE).astype(np.intp) + _HALF
     counts = np.bincount(cells, minlength=len(_CELLS)).astype(float)
     widths, kernels, transformed = _WIDTHS, _STANDARD, _TRANSFORMED
@@ -99,23 +99,26 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
         kernels = _kernels(widths)
         transformed = np.fft.rfft(kernels)
     smooth = np.fft.irfft(np.fft.rfft(counts, _PADDED) * transformed, _PADDED)[:, : len(counts)]
-    densities = np.vstack([*(_normal(center, deviation) for center, deviation in normals), smooth / len(scaled)])
     # Every residual is left out of its own prediction; for a normal density the difference is negligible.
-    others = np.maximum(smooth - kernels[:, :1], 0.0) / max(len(scaled) - 1, 1)
-    occupied = np.flatnonzero(counts)
-    likelihoods = (
-        np.log(_mixed(np.vstack([densities[: len(normals), occupied], others[:, occupied]]))) @ counts[occupied]
-    )
+    occupied = counts.nonzero()[0]
+    normals = [(median(scaled), 1.0), middle]  # of the middle, and of all but the far ones
+    predicted = np.empty((len(normals) + len(widths), len(occupied)))
+    for row, (center, deviation) in zip(predicted, normals, strict=False):
+        row[:] = _normal(_CELLS[occupied], center, deviation)
+    left_out = np.maximum(smooth[:, occupied] - kernels[:, :1], 0.0)
+    np.divide(left_out, max(len(scaled) - 1, 1), out=predicted[len(normals) :])
+    likelihoods = np.log(_mixed(predicted)) @ counts[occupied]
     likelihoods[: len(normals)] += _PREFERENCE
     best = int(likelihoods.argmax())
     if best >= len(normals):
-        return _table(densities[best], spread, float(widths[best - len(normals)]), bound)
+        number = best - len(normals)
+        return _table(smooth[number] / len(scaled), spread, float(widths[number]), bound)
     return _of_normal(*normals[best], spread, bound)
 
 
 def _of_normal(center: float, deviation: float, spread: float, bound: float) -> Density:
-    table = _table(_normal(center, deviation), spread, 0.3 * deviation, bound)
-    return attrs.evolve(table, deviation=deviation * spread)
+    density = _normal(_CELLS, center, deviation)
+    return _table(density, spread, 0.3 * deviation, bound, deviation=deviation * spread)
 
 
 def _is_normal(scaled: Floats, mean: float, deviation: float) -> bool:
@@ -134,21 +137,21 @@ def _typical(residuals: Floats, quantum: float) -> float:
     """The spread of most residuals. Where half of a history hardly varies and the rest does, it is that of the rest:
     else all of that would be strays, which no level explains."""
     sizes = np.sort(np.abs(residuals - median(residuals)))
-    spread = max(median(sizes) * NORMAL, 0.05, 0.3 * quantum)
+    spread = max(middle_of_ordered(sizes) * NORMAL, 0.05, 0.3 * quantum)
     quarter_spread = float(sizes[3 * len(sizes) // 4]) / 2
     return quarter_spread if quarter_spread > _CALM * spread else spread
 
 
-def _normals(scaled: Floats) -> list[tuple[float, float]]:
-    """Center and deviation of the normal densities to try: of the middle, and of all but the far ones."""
+def _middle(scaled: Floats) -> tuple[float, float]:
+    """Center and deviation of all but the far ones."""
     clipped = np.minimum(np.maximum(scaled, -3), 3)
     mean = float(clipped.sum()) / len(clipped)
     deviation = math.sqrt(max(float(clipped @ clipped) / len(clipped) - mean * mean, 0.0))
-    return [(median(scaled), 1.0), (mean, max(deviation, 0.05))]
+    return mean, max(deviation, 0.05)
 
 
-def _normal(center: float, deviation: float) -> Floats:
-    density: Floats = np.exp(-0.5 * ((_CELLS - center) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+def _normal(cells: Floats, center: float, deviation: float) -> Floats:
+    density: Floats = np.exp(-0.5 * ((cells - center) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
     return density
 
 
@@ -157,9 +160,9 @@ def _mixed(density: Floats) -> Floats:
     return mixed
 
 
-def _table(density: Floats, spread: float, width: float, bound: float) -> Density:
+def _table(density: Floats, spread: float, width: float, bound: float, deviation: float | None = None) -> Density:
     """The density of noise with this spread from that of noise with spread 1."""
     cost = -np.log(_mixed(density))
     floor = float(cost.min())
     resolution = max(round(0.6 * width * _FINE), _FINE // 8)
-    return Density(np.minimum(cost - floor, bound), floor + math.log(spread), spread / _FINE, resolution)
+    return Density(np.minimum(cost - floor, bound), floor + math.log(spread), spread / _FINE, resolution, deviation)

@@ -124,13 +124,14 @@ def _backward(least: Floats, moved: Floats, stay: Floats, move: Floats | None, c
     while last > 0:
         stayed = least[:last, level]
         if move is None:
-            began = (stayed > moved[:last]).nonzero()[0]
+            began = stayed > moved[:last]
         else:
             ahead = slice(1, last + 1)
-            began = (stayed + stay[ahead, level] > moved[:last] + move[ahead, level]).nonzero()[0]
-        if not len(began):
+            began = stayed + stay[ahead, level] > moved[:last] + move[ahead, level]
+        latest = int(began[::-1].argmax())
+        if not began[last - 1 - latest]:
             break
-        last = int(began[-1])
+        last -= 1 + latest
         level = int(least[last].argmin())
         starts.append(last + 1)
         levels.append(level)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 
-import attrs
 import numpy as np
 
+from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.model import Fit
 from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.runs import Indexes
 from perfcore_check_changepoint.series import Points, median
 
 # Costs are bounded, so a point far from both levels fits either. The tail of a Cauchy density tells which is nearer.
@@ -34,29 +35,31 @@ def likeliest(points: Points, fit: Fit) -> Fit:
         first, last = starts[number - 1] if number else 0, starts[number + 1]
         levels = median(amounts[first:start]), median(amounts[start:last])
         starts[number] = first + 1 + _offset(fit.costs[first:last], amounts[first:last], levels, reach[first:last])
-    return attrs.evolve(fit, starts=starts[:-1])
+    return evolved(fit, starts=starts[:-1])
 
 
 def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float], reach: Floats) -> int:
     """The index, among the points but the first, of that at which the second of two stretches begins."""
-    sums = costs.cumsum(axis=0)
-    before, after = (np.log(np.maximum(np.abs(amounts - level) / reach, 1.0)) for level in levels)
+    sums = np.ascontiguousarray(costs.T).cumsum(axis=1)  # levels are few, so their least is found fastest as rows
+    upto, rest = sums[:, :-1], sums[:, -1:] - sums[:, :-1]
+    before, after = np.log(np.maximum(np.abs(amounts - np.array(levels)[:, None]) / reach, 1.0))
     nearer = _TAIL * (before - after).cumsum()[:-1]
     # A sum over levels is at most their number times its largest part: most points are excluded by that alone.
-    most = sums[:-1].min(axis=1) + (sums[-1] - sums[:-1]).min(axis=1)
-    evidence = -most - nearer
-    possible = evidence > evidence.max() - 2 * math.log(costs.shape[1]) - _IMPOSSIBLE
-    kept = sums[:-1][possible]
-    evidence[~possible] = -np.inf
-    evidence[possible] = _summed(kept) + _summed(sums[-1] - kept) - nearer[possible]
-    chances = np.exp(evidence - evidence.max())
-    totals = np.concatenate([np.zeros(_AROUND + 1), chances, np.zeros(_AROUND)]).cumsum()
+    least, least_rest = upto.min(axis=0), rest.min(axis=0)
+    bounds = -(least + least_rest) - nearer
+    possible = (bounds > bounds.max() - 2 * math.log(len(sums)) - _IMPOSSIBLE).nonzero()[0]
+    evidence = _summed(upto, least, possible) + _summed(rest, least_rest, possible) - nearer[possible]
+    chances = np.zeros(len(nearer))
+    chances[possible] = np.exp(evidence - evidence.max())
+    totals = np.zeros(len(chances) + 2 * _AROUND + 1)
+    totals[_AROUND + 1 : -_AROUND] = chances
+    totals = totals.cumsum()
     around = totals[2 * _AROUND + 1 :] - totals[: -2 * _AROUND - 1]
     return int(np.where(around >= _AS_GOOD * around.max(), chances, -1.0).argmax())
 
 
-def _summed(costs: Floats) -> Floats:
-    """The logarithm of the likelihood, summed over all levels (columns)."""
-    least = costs.min(axis=1, keepdims=True)
-    evidence: Floats = np.log(np.exp(least - costs).sum(axis=1)) - least[:, 0]
+def _summed(costs: Floats, least: Floats, points: Indexes) -> Floats:
+    """The logarithm of the likelihood of these points (columns), summed over all levels."""
+    least = least[points]
+    evidence: Floats = np.log(np.exp(least - costs[:, points]).sum(axis=0)) - least
     return evidence

@@ -43,6 +43,8 @@ class Runs:
         if set(map(type, flat)) <= {float}:
             amounts = np.array(flat, dtype=float)
             finite = np.isfinite(amounts)
+            if not len(sessions) and finite.all():
+                return cls(amounts[finite], _sums(lengths))
             shared = _shared(sessions, lengths)
             finite_sessions = shared[finite] if shared is not None else None
             return cls(amounts[finite], _sums(finite)[_sums(lengths)], finite_sessions)

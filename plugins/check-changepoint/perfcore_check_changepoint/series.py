@@ -6,6 +6,7 @@ nothing that follows depends on either. Integers are made relative before they b
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.partition import Floats, places
 from perfcore_check_changepoint.runs import Indexes, Runs
 
@@ -75,14 +77,22 @@ class Points:
     @property
     def noise(self) -> Floats:
         """That of every point on its machine, relative to the typical one."""
-        return np.ones(len(self)) if self.machine is None else self.means(self.machine)
+        return _ones(len(self)) if self.machine is None else self.means(self.machine)
+
+    def per_run(self, amounts: Floats) -> Floats:
+        """The amounts of the points, for each of their runs."""
+        return amounts if self.single else amounts[self.point]
+
+    def minus(self, amounts: Floats) -> Points:
+        """The same points without these amounts of theirs."""
+        return evolved(self, values=self.values - self.per_run(amounts), centers=self.centers - amounts)
 
     def spread_by(self, parts: Floats | None) -> Points:
         """The same points, whose noise is that of their machine times these parts."""
         if parts is None:
-            return attrs.evolve(self, spread=self.machine)
-        runs = parts[self.point]
-        return attrs.evolve(self, spread=runs if self.machine is None else runs * self.machine)
+            return evolved(self, spread=self.machine)
+        runs = self.per_run(parts)
+        return evolved(self, spread=runs if self.machine is None else runs * self.machine)
 
     def means(self, values: Floats) -> Floats:
         """Means over the runs of every point."""
@@ -90,6 +100,13 @@ class Points:
             return values
         means: Floats = np.bincount(self.point, values) / np.bincount(self.point)
         return means
+
+
+@functools.lru_cache(maxsize=64)
+def _ones(count: int) -> Floats:
+    ones = np.ones(count)
+    ones.flags.writeable = False
+    return ones
 
 
 def read(given: Runs) -> Points | None:
@@ -102,20 +119,24 @@ def read(given: Runs) -> Points | None:
     flat, power = _relative(runs, origin)
     middle = median(flat)  # of an even number of runs it is between two, so that neither sign is preferred
     flat = flat - middle
-    counts = counts[indexes]
-    first = np.cumsum(counts) - counts
-    point = np.repeat(np.arange(len(indexes)), counts)
-    centers = flat if len(flat) == len(indexes) else medians(flat, first, point)
+    if len(flat) == len(indexes):
+        first = point = np.arange(len(indexes))
+        centers = flat
+    else:
+        counts = counts[indexes]
+        first = np.cumsum(counts) - counts
+        point = np.repeat(np.arange(len(indexes)), counts)
+        centers = medians(flat, first, point)
     unit = _spread(centers, _least(flat, centers, point)) or _spread(flat)
     if unit == 0:
         return None
     single = centers is flat
     flat = _standard(flat, unit)
     centers = flat if single else _standard(centers, unit)
-    apart = np.diff(distinct(flat))
+    apart = _distances(flat)
     weight = _weights(flat, centers, point)
     machine = None if given.machines is None else _noise_of_machines(flat, point, given.machines)
-    noise = np.ones(len(centers)) if machine is None else np.bincount(point, machine) / counts
+    noise = _ones(len(centers)) if machine is None else np.bincount(point, machine) / np.bincount(point)
     return Points(
         values=flat,
         point=point,
@@ -163,7 +184,10 @@ def _noise_of_machine(values: Floats, point: Indexes) -> tuple[float, int]:
 def _varying(values: Floats, centers: Floats, point: Indexes) -> NDArray[np.bool_] | None:
     """The runs of points beside those that never vary: of one amount that all of many neighbours have, and nobody else.
     None where there are none, or too few others to tell their noise."""
-    bounds = np.concatenate([[0], np.flatnonzero(np.diff(centers)) + 1, [len(centers)]])
+    same = centers[1:] == centers[:-1]
+    if int(same.sum()) < _STILL - 1:  # as in nearly all series: no need to look where they are
+        return None
+    bounds = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(centers)]])
     lengths = np.diff(bounds)
     if lengths.max() < _STILL:
         return None
@@ -183,9 +207,9 @@ def in_logarithms(points: Points) -> Points | None:
     if unit == 0:
         return None
     values, centers = _standard(values - median(centers), unit), _standard(centers - median(centers), unit)
-    apart = np.diff(distinct(values))
+    apart = _distances(values)
     weight = _weights(values, centers, points.point)
-    return attrs.evolve(
+    return evolved(
         points,
         values=values,
         centers=centers,
@@ -205,6 +229,12 @@ def median(values: Floats) -> float:
     return parted.item(half - 1) * 0.5 + parted.item(half) * 0.5
 
 
+def middle_of_ordered(values: Floats) -> float:
+    """The median of values in order."""
+    half = len(values) // 2
+    return values.item(half) if len(values) % 2 else values.item(half - 1) * 0.5 + values.item(half) * 0.5
+
+
 def medians(runs: Floats, first: Indexes, point: Indexes) -> Floats:
     """Those of every point, of its runs."""
     ordered = runs[np.lexsort((runs, point))]
@@ -218,10 +248,24 @@ def distinct(values: Floats) -> Floats:
     """The values, each once, in order."""
     ordered = values.copy()
     ordered.sort()
-    first = np.ones(len(ordered), dtype=bool)
+    first = np.empty(len(ordered), dtype=bool)
+    first[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     once: Floats = ordered[first]
     return once
+
+
+def _distances(values: Floats) -> Floats:
+    """Those of distinct values that are neighbours in order."""
+    once = distinct(values)
+    apart: Floats = once[1:] - once[:-1]
+    return apart
+
+
+def within(values: Floats, bound: float) -> Floats:
+    """The values, none of them beyond the bound in either direction."""
+    bounded: Floats = np.minimum(np.maximum(values, -bound), bound)
+    return bounded
 
 
 def running_medians(values: Floats, width: int) -> Floats:
@@ -314,21 +358,24 @@ def _spread(values: Floats, least: float = 0.0) -> float:
     the least noise, where that is less. Where most of a history does not vary at all and a segment of it does, the
     noise is that of the segment.
     """
-    differences = np.abs(np.diff(values))
+    differences = np.abs(values[1:] - values[:-1])
     steps = np.sort(differences)
     if not len(steps) or steps[-1] == 0:
         return 0.0
-    middle = median(steps) * NORMAL / math.sqrt(2)
+    middle = middle_of_ordered(steps) * NORMAL / math.sqrt(2)
     if middle:
-        near = steps[: int(np.searchsorted(steps, _STEP * math.sqrt(2) * middle, side="right"))]
+        near = steps[: int(steps.searchsorted(_STEP * math.sqrt(2) * middle, side="right"))]
         deviation = math.sqrt(float(near @ near) / (2 * len(near))) / _WITHIN
         middle = deviation if len(steps) >= _MANY else max(middle, deviation)
-    trimmed = float(steps[: max(1, int(0.9 * len(steps)))].mean()) * 1.1
+    most = steps[: max(1, int(0.9 * len(steps)))]
+    trimmed = float(most.sum()) / len(most) * 1.1
     spread = max(middle, trimmed / 2)
     if middle == 0 and (varying := [size for size in running_medians(differences, 5).tolist() if size > 0]):
         stretch = median(np.array(varying)) * NORMAL / math.sqrt(2)
         spread = stretch if stretch > 3 * spread else spread
-    smallest = float(np.diff(distinct(values)).min()) / 2
+    if steps[0] / 2 > 0 and spread >= steps[0] / 2:  # and so no less than half of the smallest distance
+        return max(spread, least)
+    smallest = float(_distances(values).min()) / 2
     return max(spread, least, min(smallest, 4 * least or smallest))
 
 

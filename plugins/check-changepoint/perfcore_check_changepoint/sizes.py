@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -134,6 +135,7 @@ def _half_interval(left: Floats, start: int, end: int, means: float, memory: flo
     return student(confidence, freedom) * math.sqrt(variance * (1 + memory) / (1 - memory))
 
 
+@functools.lru_cache(maxsize=1024)
 def student(confidence: float, freedom: int) -> float:
     """The quantile of Student's t, by its expansion (Abramowitz and Stegun, 26.7.5)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -232,6 +234,8 @@ def undone(found: list[ChangePoint]) -> list[ChangePoint]:
     so is every other step that the level passes on its way back. A change that goes past the old level without that is
     a new one: an improvement elsewhere does not undo a regression. So is one after `_LATER` other changes."""
     levels = [change for change in found if change.kind != "noise"]
+    if len({change.after > change.before for change in levels}) < len((True, False)):
+        return found  # none without one in the other direction
     undone_by = dict(zip(map(id, levels), _undone(levels), strict=True))
     return [attrs.evolve(c, undone=_end(levels[undone_by[id(c)]])) if undone_by.get(id(c)) else c for c in found]
 

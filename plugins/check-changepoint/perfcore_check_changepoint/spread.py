@@ -64,9 +64,13 @@ def _ranks(sizes: Floats) -> Floats:
     """Ranks around 0; equal values share one."""
     order = sizes.argsort()
     ordered = sizes[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    counts = np.diff(np.append(first, len(sizes)))
+    other = ordered[1:] != ordered[:-1]
     ranks = np.empty(len(sizes))
+    if other.all():
+        ranks[order] = np.arange(len(sizes)) + (1 - len(sizes)) / 2.0
+        return ranks
+    first = np.flatnonzero(np.concatenate([[True], other]))
+    counts = np.diff(np.append(first, len(sizes)))
     ranks[order] = (first + (counts - len(sizes)) / 2.0).repeat(counts)
     return ranks
 

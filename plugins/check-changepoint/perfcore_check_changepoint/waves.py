@@ -7,9 +7,12 @@ Magnetism 3(1)), if noise alone would hardly have it so high (Fisher, 1929, Proc
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from perfcore_check_changepoint.partition import Floats, stretch_means
+from perfcore_check_changepoint.series import within
 
 FEWEST = 40  # points
 LONGEST = 30.0  # points of a period
@@ -28,12 +31,12 @@ def wave(residuals: Floats, starts: list[int]) -> Floats | None:
     residual_part = residuals - stretch_means(residuals, starts)
     padded = 1 << (_FINE * count - 1).bit_length()  # a power of two is the fastest length
     power = np.abs(np.fft.rfft(residual_part, padded)) ** 2 / count
-    frequencies = np.fft.rfftfreq(padded)
-    power[(frequencies < max(1 / LONGEST, _PERIODS / count)) | (frequencies > 1 / _SHORTEST)] = 0.0
-    peak = int(power.argmax())
-    if power[peak] <= _CLEAR * float((residual_part**2).mean()):
+    # Of the frequencies i / padded those of the periods that count: multiplied by a power of two, both are exact.
+    first, last = math.ceil(padded * max(1 / LONGEST, _PERIODS / count)), math.floor(padded * (1 / _SHORTEST))
+    peak = first + int(power[first : last + 1].argmax())
+    if power[peak] <= _CLEAR * (float((residual_part**2).sum()) / count):
         return None
-    angles = 2 * np.pi * frequencies[peak] * np.arange(count)
+    angles = 2 * np.pi * (peak / padded) * np.arange(count)
     parts = np.array([np.cos(angles), np.sin(angles)])
     inside = np.array([component - stretch_means(component, starts) for component in parts])
     amplitudes: Floats = np.linalg.lstsq(inside.T, residual_part, rcond=None)[0]
@@ -43,5 +46,4 @@ def wave(residuals: Floats, starts: list[int]) -> Floats | None:
 
 def bounded(residuals: Floats) -> Floats:
     """Residuals of which none is so far off that it makes a wave."""
-    near: Floats = np.clip(residuals, -_FAR, _FAR)
-    return near
+    return within(residuals, _FAR)

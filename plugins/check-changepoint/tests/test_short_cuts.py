@@ -1,0 +1,98 @@
+"""A short cut gives the answer of the long way, to the last digit."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+import pytest
+from perfcore_check_changepoint import drift, model, noise, position, spread
+from perfcore_check_changepoint.evolution import evolved
+from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.runs import Runs
+from perfcore_check_changepoint.series import Points, median, middle_of_ordered, read, running_medians
+
+from .histories import NOISES, history, normal
+
+PENALTY = 6.5
+
+
+def _points(values: list[float]) -> Points:
+    points = read(Runs.of(values))
+    assert points is not None
+    return points
+
+
+def test_an_evolved_object_is_that_of_attrs() -> None:
+    points = _points(history(normal, 1, 60))
+    fitted = model.fit(points, PENALTY)
+    for shortly, attentively in (
+        (evolved(points, quantum=3.0), attrs.evolve(points, quantum=3.0)),
+        (evolved(fitted, total=1.0, slope=2.0), attrs.evolve(fitted, total=1.0, slope=2.0)),
+    ):
+        assert type(shortly) is type(attentively)
+        for field in attrs.fields(type(shortly)):
+            assert getattr(shortly, field.name) is getattr(attentively, field.name)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 9, 60])
+def test_candidates_are_running_medians(count: int) -> None:
+    values = np.random.default_rng(count).normal(size=count)
+    parts = (running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3))
+    assert model.level_candidates(values).tolist() == np.concatenate(parts).tolist()
+    assert middle_of_ordered(np.sort(values)) == median(values)
+
+
+@pytest.mark.parametrize("rounded", [0, 1, 9])
+def test_ranks_are_those_of_pairs(rounded: int) -> None:
+    sizes = np.abs(np.random.default_rng(3).normal(size=40)).round(rounded)
+    below = (sizes[:, None] > sizes).sum(axis=1) - (sizes[:, None] < sizes).sum(axis=1)
+    assert spread._ranks(sizes).tolist() == (below / 2).tolist()
+
+
+@pytest.mark.parametrize("count", [30, 61, 200, 700])
+def test_ramps_that_are_tried_are_those_of_a_grid(count: int) -> None:
+    """Around the best of the coarse ones, and over the whole series."""
+    amounts = np.random.default_rng(count).normal(size=count) + np.linspace(0, 9, count)
+    begin, stop, height = drift._best_ramp(amounts)
+    shape = model.ramp_shapes(count, np.array([begin]), np.array([stop]))[0]
+    centered = shape - shape.mean()
+    assert height == pytest.approx(float(centered @ amounts / (centered @ centered)))
+    assert 0 <= begin < begin + drift.FEWEST <= stop < count
+
+
+def _summed(costs: Floats) -> Floats:
+    least = costs.min(axis=1)
+    summed: Floats = np.log(np.exp(least[:, None] - costs).sum(axis=1)) - least
+    return summed
+
+
+@pytest.mark.parametrize("noise_of", NOISES)
+def test_a_change_is_where_the_sum_over_all_levels_is_greatest(noise_of: str) -> None:
+    """However few of the points the levels are summed for."""
+    for seed in range(5):
+        points = _points(history(NOISES[noise_of], seed, 90, [(45, 2.0)]))
+        fitted = model.fit(points, PENALTY)
+        if len(fitted.starts) != 1:
+            continue
+        amounts = points.centers - fitted.trend(90) - (0.0 if fitted.wave is None else fitted.wave)
+        levels = median(amounts[: fitted.starts[0]]), median(amounts[fitted.starts[0] :])
+        far = [np.log(np.maximum(np.abs(amounts - level) / position._FAR, 1.0)) for level in levels]
+        sums = fitted.costs.cumsum(axis=0)
+        evidence = _summed(sums[:-1]) + _summed(sums[-1] - sums[:-1]) - position._TAIL * (far[0] - far[1]).cumsum()[:-1]
+        chances = np.exp(evidence - evidence.max())
+        around = np.convolve(chances, np.ones(2 * position._AROUND + 1), mode="same")
+        likeliest = int(np.where(around >= position._AS_GOOD * around.max(), chances, -1.0).argmax())
+        assert position.likeliest(points, fitted).starts == [likeliest + 1]
+
+
+def test_a_density_is_that_of_the_normal_law_or_of_the_kernel() -> None:
+    """The likeliest of six, whose costs are of all cells though only the occupied ones were compared."""
+    skewed = np.random.default_rng(5).gamma(1.0, 1.0, 200)
+    density = noise.estimate(skewed - 1.0, 0.0, 5.0)
+    assert density.deviation is None
+    assert math.isclose(float(density.excess.min()), 0.0, abs_tol=1e-12)
+    assert len(density.excess) == len(noise._CELLS)
+    alike = noise.estimate(np.random.default_rng(5).normal(size=200), 0.0, 5.0)
+    assert alike.deviation == pytest.approx(1.0, abs=0.1)
