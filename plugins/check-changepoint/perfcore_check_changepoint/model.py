@@ -56,6 +56,7 @@ _END = 8  # points at either end of the series, where stretches are short
 # 2.11 (1.32 to 3.20) and 1.63 (0.95 to 2.62) of 1,000 versions show one (benchmarks/growing.py, seeds 2041 to 2043),
 # and F1 is 0.933 (0.922 to 0.944), the same, and 0.929 (0.918 to 0.939) (benchmarks/compare.py, seeds 61 to 65).
 _RIVAL = 2.0  # nats by which a model may be longer and still be as likely
+_BEHIND = 6.0  # nats by which a model may be longer without others like it being given up
 _TELLING = 30  # points: of fewer, every model explains nearly as much as the others
 _BESIDE = 3  # points by which two models may place one change differently
 _GROWTH = 1.5  # levels this far apart have noise of their own: below, that of all does for both
@@ -345,10 +346,19 @@ def independent(points: Points, centers: Floats, density: Density, penalty: floa
 
 
 def _others(points: Points, centers: Floats, best: Fit, penalty: float) -> Iterator[Fit]:
-    """The other models, those of them that a glance at the series does not exclude."""
+    """The other models, those of them that a glance at the series does not exclude. A longer memory is not tried where
+    a shorter one explains much less than none, nor a slope where memory explains much more with few changes: many of
+    them may be a slope that bends."""
+    shortest = best
     if _may_remember(points, best):
         for memory in _MEMORIES:
-            yield _remembering(points, centers, best, memory, penalty)
+            remembering = _remembering(points, centers, best, memory, penalty)
+            yield remembering
+            if remembering.total > best.total + _BEHIND:
+                break
+            shortest = min(shortest, remembering, key=_total)
+    if shortest.total < best.total - _BEHIND and len(shortest.starts) * _SELDOM < len(points):
+        return
     for slope in _slopes(points, best):
         yield _sloping(points, best, slope, penalty)
 

@@ -13,7 +13,7 @@ from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Runs
 from perfcore_check_changepoint.series import Points, median, middle_of_ordered, read, running_medians
 
-from .histories import NOISES, history, normal
+from .histories import NOISES, history, normal, with_memory
 
 PENALTY = 6.5
 
@@ -96,3 +96,16 @@ def test_a_density_is_that_of_the_normal_law_or_of_the_kernel() -> None:
     assert len(density.excess) == len(noise._CELLS)
     alike = noise.estimate(np.random.default_rng(5).normal(size=200), 0.0, 5.0)
     assert alike.deviation == pytest.approx(1.0, abs=0.1)
+
+
+def test_models_that_another_one_excludes_are_not_fitted() -> None:
+    """Slopes are not tried where memory explains much more, nor a long memory where a short one explains much less."""
+    points = _points(history(with_memory, 4, 150))
+    first = model.independent(points, model.level_candidates(points.centers), noise.normal(1.0, 5.0), PENALTY)
+    others = list(model._others(points, model.level_candidates(points.centers), first, PENALTY))
+    assert [other.memory for other in others] == [0.5, 0.75]
+    assert list(model._slopes(points, first))
+    steps = _points(history(normal, 2, 90, [(30, 9.0), (60, -9.0), (75, 9.0)]))
+    levels = model.level_candidates(steps.centers)
+    fitted = model.independent(steps, levels, noise.normal(1.0, 5.0), PENALTY)
+    assert [other.memory for other in model._others(steps, levels, fitted, PENALTY) if other.memory] == [0.5]
