@@ -23,12 +23,12 @@ WINDOW = 512  # points
 HINDSIGHT = 128  # points that follow a change before it is settled
 CONTEXT = 96  # points before these that the next window still sees
 SHORTEST = 4  # points: two levels of two points each are the fewest that have noise
-# A change by chance depends on a few points, and comes and goes with them: without the last points, half of the alarms
-# that vanish later are not there (benchmarks/growing.py).
-_SURE = 2.0  # penalties that a change explains at least if it is sure whatever came last
-_WAIT = 3  # a weaker one has to be there without the last third of the points after its first, while there are few
-_LONGEST_WAIT = 8  # points
-_NEAR = 3  # points that it may have moved by meanwhile
+# Every version is another look at the changes, by each of which chance can show one (repeated significance tests:
+# P. Armitage, C. McPherson and B. Rowe, 1969, JRSS A 132(2)). A change of the code explains more with every point that
+# it has, one by chance does not: so a recent one has to explain more, the more points it has (benchmarks/growing.py).
+_RECENT = 96  # points that have a change, up to which it is recent
+_POINT = 0.035  # penalties more that it has to explain for each of them
+_SURE = 1.4  # penalties that suffice
 
 
 @attrs.frozen
@@ -78,7 +78,7 @@ def resume(runs: Runs, settled: Settled, penalty: float, confidence: float) -> t
         steps.append(Step(moved, runs.digest(decided, end)))
         changes += settled_changes
         start, decided = moved, end
-    last = _lasting(runs, start, _region(runs, start, len(runs), penalty, confidence), penalty, confidence)
+    last = _sure(_region(runs, start, len(runs), penalty, confidence), len(runs), penalty)
     return sizes.undone(sizes.joined([*changes, *last])), Settled(tuple(steps), tuple(changes))
 
 
@@ -119,20 +119,12 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
     return [change.renumbered(lambda index: index + start) for change in changes] if start else changes
 
 
-def _lasting(
-    runs: Runs, start: int, changes: list[ChangePoint], penalty: float, confidence: float
-) -> list[ChangePoint]:
-    """The changes without those that only the last points suggest: the weak ones that the same window, ending some
-    points earlier, does not show. One that up to three points show has nothing to be compared with."""
-    earlier: dict[int, list[int]] = {}  # the changes of the level, by how many points they were seen before
-    lasting = []
-    for change in changes:
-        wait = min((len(runs) - change.index - 1) // _WAIT, _LONGEST_WAIT)
-        if change.kind == "level" and wait and change.gain < _SURE * penalty:
-            if wait not in earlier:
-                shorter = _region(runs, start, len(runs) - wait, penalty, confidence)
-                earlier[wait] = [before.index for before in shorter if before.kind == "level"]
-            if all(abs(index - change.index) > _NEAR for index in earlier[wait]):
-                continue
-        lasting.append(change)
-    return lasting
+def _sure(changes: list[ChangePoint], count: int, penalty: float) -> list[ChangePoint]:
+    """The changes of a history of so many points without those that are recent and too weak for that."""
+    return [change for change in changes if change.kind != "level" or change.gain >= _needed(change, count) * penalty]
+
+
+def _needed(change: ChangePoint, count: int) -> float:
+    """The penalties that a change has to explain while so many points are known."""
+    points = count - change.index
+    return min(_SURE, 1 + _POINT * points) if points <= _RECENT else 0.0

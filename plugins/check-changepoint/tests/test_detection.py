@@ -209,9 +209,9 @@ def test_a_level_that_came_back_three_times_is_no_wave() -> None:
 
 @pytest.mark.parametrize("slope", [0.05, 0.1])
 def test_a_steep_drift_is_seldom_a_staircase(slope: float) -> None:
-    """By five and ten spreads over a hundred versions: 14 and 3 % of 400 seeds."""
+    """By five and ten spreads over a hundred versions: 13 and 3 % of 400 seeds."""
     drifts = ((np.array(history(normal, seed, 100)) + slope * np.arange(100)).tolist() for seed in range(20))
-    assert sum(bool(_indexes(values)) for values in drifts) <= 2
+    assert sum(bool(_indexes(values)) for values in drifts) <= 3
 
 
 def test_alarms_seldom_come_and_go() -> None:
@@ -243,12 +243,21 @@ def test_few_alarms_vanish_when_neighbours_are_alike() -> None:
     assert vanished <= 4
 
 
-def test_a_weak_change_has_to_be_there_without_the_last_versions() -> None:
-    """A third of those since it came, so what a few versions suggest is no change yet."""
-    values = history(normal, 8, 80, [(60, 1.5)])
-    counts = [count for count in range(61, 81) if _indexes(values[:count])]
-    assert counts == list(range(counts[0], 81))
-    assert 6 <= counts[0] - 60 <= 12
+def test_a_recent_change_has_to_explain_more_with_every_version() -> None:
+    """3.5 % of the penalty more, up to 40 %, so that few alarms come and go."""
+    weakest = 99.0
+    for seed in range(12):
+        values = history(normal, seed, 80, [(60, 1.5)])
+        for count in range(61, 81):
+            for change in detect(values[:count]):
+                weakest = min(weakest, change.gain / (6.5 * min(1 + 0.035 * (count - change.index), 1.4)))
+    assert 1.0 <= weakest < 1.1
+
+
+def test_an_old_change_has_to_explain_a_penalty() -> None:
+    """However many versions have come since."""
+    gains = [change.gain for seed in range(40) for change in detect(history(normal, seed, 280, [(140, 1.0)]))]
+    assert 6.0 < min(gains) < 1.4 * 6.5
 
 
 def test_drift_is_no_staircase_and_a_staircase_no_drift() -> None:
@@ -257,12 +266,12 @@ def test_drift_is_no_staircase_and_a_staircase_no_drift() -> None:
 
 
 def test_a_smooth_curve_is_no_staircase() -> None:
-    """It bends, so that no slope fits it: some levels are left of it, but seldom more than one for forty versions. A
+    """It bends, so that no slope fits it: some levels are left of it, but seldom more than one for 37 versions. A
     staircase whose steps are as frequent keeps them."""
     time = np.linspace(0, 1, 816)
     for seed in range(4):
         curve = 80 * time**2 + np.random.default_rng(seed).normal(0, 0.3, 816)
-        assert len(_indexes(curve.tolist())) <= 20
+        assert len(_indexes(curve.tolist())) <= 22
     stairs = history(normal, 3, 160, [(place, 5.0) for place in range(16, 160, 16)])
     assert len(_indexes(stairs)) >= 7
 
