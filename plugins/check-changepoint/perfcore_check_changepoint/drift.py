@@ -70,8 +70,11 @@ def _with_ramp(points: Points, fitted: Fit, penalty: float) -> Fit | None:
     """The fit with one more drift, where that is better."""
     flat = _without(points, fitted)
     expected = flat.centers - fitted.point_residuals(points)
-    history = _History(flat, fitted, expected, penalty)
-    candidates = [history.ramped(start, end) for start, end in _regions(fitted, expected, penalty)]
+    regions = list(_regions(fitted, expected, penalty))
+    if not regions:
+        return None
+    history = _History(flat, without_outliers(flat.centers, flat.noise), fitted, expected, penalty)
+    candidates = [history.ramped(start, end) for start, end in regions]
     # A slope is the same model as a drift over the whole series.
     limit = fitted.total + (_SAME if fitted.slope else 0.0)
     better = [candidate for candidate in candidates if candidate is not None and candidate.total < limit]
@@ -128,9 +131,11 @@ def _may_be_drift(jumps: Floats, lengths: Indexes, penalty: float) -> bool:
 
 @attrs.frozen(eq=False)
 class _History:
-    """A series to which a drift is fitted: its points and its present fit, with the level of that at every point."""
+    """A series to which a drift is fitted: its points, their `amounts` without outliers, and its present fit, with the
+    level of that at every point."""
 
     points: Points
+    amounts: Floats
     fitted: Fit
     expected: Floats
     penalty: float
@@ -138,7 +143,7 @@ class _History:
     def ramped(self, start: int, end: int) -> Fit | None:
         """The fit with a drift in this part of the series; None where that is no more than chance."""
         count, region = len(self.points), slice(start, end)
-        amounts = without_outliers(self.points.centers, self.points.noise)
+        amounts = self.amounts
         if self.fitted.slope or self.fitted.memory:
             slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts[region])
             if slope < self.penalty / 2:

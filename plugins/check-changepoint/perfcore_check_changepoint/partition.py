@@ -13,6 +13,7 @@ It takes time in proportion to points times levels, whatever the number of chang
 
 from __future__ import annotations
 
+import itertools
 from typing import TypeAlias
 
 import attrs
@@ -55,7 +56,7 @@ def partition_at(stay: Floats, move: Floats | None, penalty: float, cuts: Indexe
     coarse = partition(joined, fresh, penalty)
     if not coarse.starts:
         return coarse
-    starts = cuts[coarse.starts].tolist()
+    starts = cuts.take(coarse.starts).tolist()
     saved = _moved(starts, coarse.levels, stay, move)
     return Partition(starts, coarse.levels, coarse.cost - saved)
 
@@ -68,12 +69,14 @@ def _moved(starts: list[int], levels: list[int], stay: Floats, move: Floats | No
         last = starts[number + 1] if number + 1 < len(starts) else len(stay)
         first, last = max(first, start - _NEAR), min(last, start + _NEAR + 1)
         before, after = levels[number], levels[number + 1]
-        costs = np.zeros(last - first)
-        costs[1:] = (stay[first : last - 1, before] - stay[first : last - 1, after]).cumsum()
+        # So few points that lists take less time than arrays.
+        differences = (stay[first : last - 1, before] - stay[first : last - 1, after]).tolist()
+        costs = list(itertools.accumulate(differences, initial=0.0))
         if move is not None:
-            costs += move[first:last, after] - stay[first:last, after]
-        best = int(costs.argmin())
-        saved += float(costs[start - first] - costs[best])
+            fresh = (move[first:last, after] - stay[first:last, after]).tolist()
+            costs = [cost + more for cost, more in zip(costs, fresh, strict=True)]
+        best = costs.index(min(costs))
+        saved += costs[start - first] - costs[best]
         starts[number] = first + best
     return saved
 

@@ -7,7 +7,7 @@ import math
 import attrs
 import numpy as np
 import pytest
-from perfcore_check_changepoint import drift, model, noise, position, spread
+from perfcore_check_changepoint import drift, model, noise, partition, position, spread
 from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Runs
@@ -109,3 +109,19 @@ def test_models_that_another_one_excludes_are_not_fitted() -> None:
     levels = model.level_candidates(steps.centers)
     fitted = model.independent(steps, levels, noise.normal(1.0, 5.0), PENALTY)
     assert [other.memory for other in model._others(steps, levels, fitted, PENALTY) if other.memory] == [0.5]
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_beginning_moves_to_where_it_costs_least(moving: bool) -> None:
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        stay = random.random((30, 2))
+        move = random.random((30, 2)) if moving else None
+        start = int(random.integers(10, 20))
+        starts = [start]
+        fresh = stay if move is None else move
+        near = range(start - 8, start + 9)
+        costs = [float(stay[:place, 0].sum() + fresh[place, 1] + stay[place + 1 :, 1].sum()) for place in near]
+        saved = partition._moved(starts, [0, 1], stay, move)
+        assert starts == [near[int(np.argmin(costs))]]
+        assert saved == pytest.approx(costs[8] - min(costs))
