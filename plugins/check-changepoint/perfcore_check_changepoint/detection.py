@@ -63,6 +63,11 @@ def detect(
     """The change points of a series, oldest first. `machines` are those of its runs, if there are several."""
     runs = Runs.of(values)
     runs = runs if machines is None else attrs.evolve(runs, machines=machines)
+    return detect_in(runs, penalty=penalty, confidence=confidence)
+
+
+def detect_in(runs: Runs, *, penalty: float, confidence: float) -> list[ChangePoint]:
+    """The same of runs."""
     return resume(runs, Settled(), penalty, confidence)[0]
 
 

@@ -148,7 +148,7 @@ def _share(row: Floats, factor: Floats) -> tuple[float, float]:
 
 def _levels(row: Floats, penalty: float) -> Floats:
     """The level of a series at every version, found quickly."""
-    points = read(Runs.of(row.tolist()))
+    points = read(Runs.of_floats(row, np.ones(len(row), dtype=np.int64)))
     if points is None or len(points) < detection.SHORTEST:
         return np.full(len(row), middle(row))
     starts = points.indexes[model.quick(points, penalty)]

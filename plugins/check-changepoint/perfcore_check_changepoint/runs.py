@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -41,15 +42,22 @@ class Runs:
         are those of every point's runs in order, each with how many of them it has."""
         flat, lengths = _flat(values)
         if set(map(type, flat)) <= {float}:
-            amounts = np.array(flat, dtype=float)
-            finite = np.isfinite(amounts)
-            if not len(sessions) and finite.all():
-                return cls(amounts[finite], _sums(lengths))
-            shared = _shared(sessions, lengths)
-            finite_sessions = shared[finite] if shared is not None else None
-            return cls(amounts[finite], _sums(finite)[_sums(lengths)], finite_sessions)
+            shared = _shared(sessions, lengths) if len(sessions) else None
+            return cls.of_floats(np.array(flat, dtype=float), lengths, shared)
         points = [[run for run in _runs(value) if is_finite(run)] for value in values]
         return cls(list(chain.from_iterable(points)), _sums(_lengths(points)))
+
+    @classmethod
+    def of_floats(cls, amounts: NDArray[np.float64], counts: Indexes, sessions: Indexes | None = None) -> Runs:
+        """The same of the runs of all points one after the other, of which each has so many."""
+        finite = np.isfinite(amounts)
+        if sessions is None and finite.all():
+            return cls(amounts, _sums(counts))  # type: ignore[arg-type]  # an array of floats is used as a sequence of them
+        return cls(
+            amounts[finite],  # type: ignore[arg-type]  # an array of floats is used as a sequence of them
+            _sums(finite)[_sums(counts)],
+            sessions[finite] if sessions is not None else None,
+        )
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -118,11 +126,16 @@ def _shared(sessions: Sessions, lengths: Indexes) -> Indexes | None:
         return None
     parts = list(chain.from_iterable(sessions))
     points = np.repeat(np.arange(len(sessions)), _lengths(sessions))
-    counts = np.fromiter((count for _, count in parts), dtype=np.int64, count=len(parts))
+    # A history has few sessions: what differs is looked at, and the rest is done without a loop of Python.
+    different = dict(zip(dict.fromkeys(parts), itertools.count(), strict=False))
+    which = np.fromiter(map(different.__getitem__, parts), dtype=np.int64, count=len(parts))
+    counts = np.array([count for _, count in different], dtype=np.int64)[which]
     if not np.array_equal(np.bincount(points, counts, minlength=len(sessions)), lengths):
         return None
     names = {"": 0}
-    owners = np.fromiter((names.setdefault(name, len(names)) for name, _ in parts), dtype=np.int64, count=len(parts))
+    owners = np.array([names.setdefault(name, len(names)) for name, _ in different], dtype=np.int64)[which]
+    if len(names) == 1:
+        return None
     met = np.sort(owners * len(sessions) + points)
     once = met[np.diff(met, prepend=-1) > 0] // max(1, len(sessions))
     shared = np.bincount(once, minlength=len(names)) > 1

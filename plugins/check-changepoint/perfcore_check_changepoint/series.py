@@ -237,8 +237,12 @@ def middle_of_ordered(values: Floats) -> float:
 
 def medians(runs: Floats, first: Indexes, point: Indexes) -> Floats:
     """Those of every point, of its runs."""
-    ordered = runs[np.lexsort((runs, point))]
     counts = np.diff(np.append(first, len(runs)))
+    count = len(runs) // max(1, len(first))
+    if len(first) and (counts == count).all():  # as nearly always: rows in order take a tenth of the time
+        ordered = np.sort(runs.reshape(-1, count), axis=1, kind="stable").ravel()
+    else:
+        ordered = runs[np.lexsort((runs, point))]
     low, high = first + (counts - 1) // 2, first + counts // 2
     middles: Floats = ordered[low] * 0.5 + ordered[high] * 0.5
     return middles

@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 
 import attrs
 import numpy as np
@@ -86,7 +85,7 @@ def _detected(
 ) -> list[list[ChangePoint]]:
     """The changes of every series without its part in the machine."""
     return [
-        detection.detect(member.without(part), penalty=penalty, confidence=confidence, machines=of_runs)
+        detection.detect_in(member.without(part, of_runs), penalty=penalty, confidence=confidence)
         for member, of_runs, part in zip(scaled, machines, parts, strict=True)
     ]
 
@@ -138,15 +137,10 @@ class _Scaled:
             spans = ranges[self.counts[self.counts > 0] > 1]
         return bool(len(spans)) and float(np.quantile(spans, _MOSTLY)) > _EXACT
 
-    def without(self, machine: Floats) -> list[Point]:
-        """The series as it would be on a machine that is always the same."""
-        runs = self.runs - np.repeat(machine, self.counts)
-        if self.counts.max(initial=0) > 1:
-            flat, ends = runs.tolist(), self.counts.cumsum().tolist()
-            return [tuple(flat[start:end]) for start, end in pairwise([0, *ends])]
-        plain = np.full(len(self.counts), math.nan)
-        plain[self.counts > 0] = runs
-        return list(plain.tolist())
+    def without(self, machine: Floats, machines: Indexes | None) -> Runs:
+        """The series as it would be on a machine that is always the same; `machines` are those of its runs."""
+        runs = Runs.of_floats(self.runs - np.repeat(machine, self.counts), self.counts)
+        return attrs.evolve(runs, machines=machines)
 
     def amounts(self, change: ChangePoint) -> ChangePoint:
         """The change in amounts again."""

@@ -174,6 +174,7 @@ def _digest(window: Sequence[Series], settings: Sequence[object]) -> str:
     comparisons = [series.comparisons for series in window] if len(window) < SMALL else []
     state = hashlib.blake2b(repr((_FORMAT, settings, comparisons)).encode(), digest_size=_DIGEST)
     configurations: dict[str, int] = {}
+    sessions, named = None, b""
     for series in window:
         suite = configurations.setdefault(series.config_id, len(configurations))
         amounts = list(chain.from_iterable(series.values))
@@ -181,7 +182,10 @@ def _digest(window: Sequence[Series], settings: Sequence[object]) -> str:
         state.update(repr((suite, bool(series.resource), is_plain)).encode())
         state.update(array("q", map(len, series.values)).tobytes())
         state.update(array("d", amounts).tobytes() if is_plain else repr(amounts).encode())
-        state.update(repr(series.sessions).encode("utf-8", "backslashreplace"))
+        if series.sessions != sessions:  # the benchmarks of a suite have the same ones
+            sessions = series.sessions
+            named = repr(sessions).encode("utf-8", "backslashreplace")
+        state.update(named)
     return state.hexdigest()
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from perfcore_check_changepoint.partition import Floats, partition, partition_at, places
-from perfcore_check_changepoint.series import running_medians
+from perfcore_check_changepoint.series import medians, running_medians
 
 
 def _by_hand(stay: Floats, move: Floats, penalty: float) -> float:
@@ -76,3 +76,12 @@ def test_running_medians_are_those_of_every_window(width: int) -> None:
         for values in (random.normal(size=count), np.rint(2 * random.normal(size=count))):
             windows = [sorted(values[start : start + width])[width // 2] for start in range(count - width + 1)]
             assert running_medians(values, width).tolist() == windows
+
+
+@pytest.mark.parametrize("counts", [[5] * 40, [4] * 40, [1] * 40, [5] * 39 + [3], [3, 5] * 20])
+def test_medians_of_points_are_those_of_each(counts: list[int]) -> None:
+    values = np.random.default_rng(1).normal(size=sum(counts)).round(1)
+    ends = np.cumsum(counts)
+    runs = np.split(values, ends[:-1])
+    found = medians(values, ends - counts, np.repeat(np.arange(len(counts)), counts))
+    assert found.tolist() == [float(np.median(own)) for own in runs]
