@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from perfcore_command_publish import engine
+from perfcore_site_kit.branch import RANGE
 from perfcore_site_kit.site import Site
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
@@ -114,3 +115,16 @@ def test_a_version_leaves_the_pages_of_what_is_settled(project: Project, tmp_pat
     _add(history, versions, VERSIONS, _profile(VERSIONS))
     engine.publish(open_repository(project.path).repository, site)
     assert {path: path.read_bytes() for path in written} == written
+
+
+def test_a_page_of_a_closed_range_stays_as_it_is(project: Project, tmp_path: Path, files: Files) -> None:
+    versions, site = _versions(project, RANGE + 3), tmp_path / "site"
+    history = open_repository(project.path)
+    for at, version in enumerate(versions):
+        history.register(history.save(profiles.suite({"b": [1.0]}, created=profiles.CREATED + at)), version)
+    for newest in (RANGE + 1, RANGE + 2):
+        project.git("checkout", "--quiet", versions[newest])
+        engine.publish(open_repository(project.path).repository, site)
+    again, anew = files(site), files(_published_anew(project, tmp_path))
+    assert [name for name in again if name.startswith("range/1/")]
+    assert [name for name in again.keys() | anew.keys() if again.get(name) != anew.get(name)] == []

@@ -170,11 +170,13 @@ def _noise(row: SeriesRow) -> str:
 
 
 def _range_links(view: View, row: SeriesRow, current: int) -> list[tuple[str, str, bool]]:
-    """(text, address, whether it is the one that is shown) of each range, the newest first."""
+    """(text, address, whether it is the one that is shown) of each range, the newest first. That one grows, while pages
+    of the others stay as they are."""
     links = []
     for index in reversed(range(ranges(row))):
-        first, last = index * RANGE + 1, min((index + 1) * RANGE, row.points)
-        links.append((f"{first:,} to {last:,}", view.link(range_path(row, index)), index == current))
+        first, last = index * RANGE + 1, (index + 1) * RANGE
+        text = f"{first:,} and later" if index == ranges(row) - 1 else f"{first:,} to {last:,}"
+        links.append((text, view.link(range_path(row, index)), index == current))
     return links
 
 
