@@ -13,29 +13,25 @@ if TYPE_CHECKING:
     from perfcore.store.pending import Pending
 
 _LABEL = 60  # columns of a command in a line of 80
+_CMD, _CONFIG_ID = 5, 11  # fields of an entry; those from the first to before the second are words that recur
 
 
 def entry_cells(entry: Entry) -> tuple[str, ...]:
-    return (
-        entry.profile[:10],
-        _made(entry.collector, entry.type, entry.postprocessors),
-        moment(entry.created),
-        _label(entry.cmd, entry.args, entry.workload),
-        f"[{', '.join(map(printable, entry.tags))}]" if entry.tags else "",
-    )
+    made, label, tags = _words(entry.type, *entry[_CMD:_CONFIG_ID])
+    return entry.profile[:10], made, moment(entry.created), label, tags
 
 
-@functools.lru_cache
+@functools.lru_cache  # most versions are measured with the same commands
+def _words(type: str, cmd: str, args: str, workload: str, collector: str, tools: Any, tags: Any) -> tuple[str, ...]:
+    label = clip(printable(" ".join(filter(None, (cmd, args, workload)))), _LABEL)
+    return _made(collector, type, tools), label, f"[{', '.join(map(printable, tags))}]" if tags else ""
+
+
 def _made(collector: str, type: str, postprocessors: tuple[str, ...]) -> str:
     """`time`, `time+filter`. A type that is a kind of the collector's own is told instead, as profiles of two types
     cannot be compared: `papi.software`."""
     collector_type = type if not collector or type.startswith(f"{collector}.") else collector
     return printable("+".join((collector_type, *postprocessors)))
-
-
-@functools.lru_cache  # most versions are measured with the same commands
-def _label(*words: str) -> str:
-    return clip(printable(" ".join(filter(None, words))), _LABEL)
 
 
 def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:

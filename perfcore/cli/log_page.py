@@ -41,12 +41,12 @@ def write(
     console: Console, marks: LateMarks, rows: Iterator[Row], *, short: bool, as_json: bool, changes: bool = False
 ) -> None:
     """Versions with their profiles; `changes` says that each has a change, or there is something to tell."""
-    form = _as_json_line if as_json else functools.partial(_short if short else _long, console)
+    form = _as_json_lines if as_json else _short if short else _long
     first = next(rows, None)
     if first is None and changes:
         console.say("no check has found a change here; `perf check all` looks for them")
     elif first is not None:
-        console.write_all(form(marks, version, entries) for version, entries in itertools.chain((first,), rows))
+        console.write_all(form(console, marks, itertools.chain((first,), rows)))
 
 
 def _import_msgspec() -> None:
@@ -102,18 +102,20 @@ class LateMarks:
 _UNMARKED = Unmarked()
 
 
-def _long(console: Console, marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
-    title = console.paint(f"version {version.id}", "yellow")
-    date = listing.moment(version.date * 1_000_000_000)
-    author = _author(version.author, version.email)
-    return f"{title}\n{author}Date:   {date}\n\n    {printable(version.subject)}\n\n{_rows(marks, version.id, entries)}"
+def _long(console: Console, marks: LateMarks, rows: Iterator[Row]) -> Iterator[str]:
+    form = console.paint("version %s", "yellow") + "\n%sDate:   %s\n\n    %s\n\n%s"
+    for (id, _, author, email, date, subject), entries in rows:
+        profiles = _rows(marks, id, entries) if entries else ""
+        yield form % (id, _author(author, email), listing.moment(date * 1_000_000_000), printable(subject), profiles)
 
 
 def _rows(marks: LateMarks, version: str, entries: tuple[Entry, ...]) -> str:
-    if not entries:
-        return ""
-    rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
-    return "\n".join([*align(rows), *marks.of(version).lines(version), "", ""])
+    if len(entries) == 1:
+        profiles = "  ".join(("  0@i", *listing.entry_cells(entries[0]))).rstrip()
+    else:
+        profiles = "\n".join(align([(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]))
+    checks = marks.of(version).lines(version)
+    return "\n".join((profiles, *checks, "", "")) if checks else f"{profiles}\n\n"
 
 
 @functools.lru_cache  # many versions are of few authors
@@ -123,10 +125,11 @@ def _author(name: str, email: str) -> str:
     return f"Author: {author}\n" if author else ""
 
 
-def _short(console: Console, marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
-    mark = marks.of(version.id).short(version.id) if entries else ""
-    subject = printable(version.subject) + (f"  {mark}" if mark else "")
-    return f"{console.paint(version.short, 'yellow')} {kinds(entries):>12}  {subject}\n"
+def _short(console: Console, marks: LateMarks, rows: Iterator[Row]) -> Iterator[str]:
+    form = console.paint("%s", "yellow") + " %12s  %s%s\n"
+    for version, entries in rows:
+        mark = marks.of(version.id).short(version.id) if entries else ""
+        yield form % (version.short, kinds(entries), printable(version.subject), f"  {mark}" if mark else "")
 
 
 def kinds(entries: tuple[Entry, ...]) -> str:
@@ -139,18 +142,15 @@ def _counted(kinds: tuple[str, ...]) -> str:
     return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
 
 
-def _as_json_line(marks: LateMarks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _as_json_lines(console: Console, marks: LateMarks, rows: Iterator[Row]) -> Iterator[str]:
     import json
 
-    row: dict[str, Any] = {
-        "schema": SCHEMA,
-        "version": version.id,
-        "parents": list(version.parents),
-        "author": version.author,
-        "email": version.email,
-        "date": version.date,
-        "subject": version.subject,
-        "profiles": [listing.entry_json(i, entry) for i, entry in enumerate(entries)],
-        "changes": marks.of(version.id).as_json(version.id) if entries else [],
-    }
-    return printable_json(json.dumps(row, ensure_ascii=False)) + "\n"
+    for version, entries in rows:
+        row: dict[str, Any] = {
+            "schema": SCHEMA,
+            "version": version.id,
+            **dict(zip(version._fields[1:], version[1:], strict=True)),
+            "profiles": [listing.entry_json(i, entry) for i, entry in enumerate(entries)],
+            "changes": marks.of(version.id).as_json(version.id) if entries else [],
+        }
+        yield printable_json(json.dumps(row, ensure_ascii=False)) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ _CHUNK = 1 << 16
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # Digits that fit into 64 bits: broken commits have times that do not.
 _SECONDS = re.compile(r"[0-9]{1,18}")
+_version = functools.partial(tuple.__new__, MinorVersion)  # as `MinorVersion._make`, without a call of Python
 
 
 def walk(runner: Runner, head: str, newest: int | None = None) -> Iterator[MinorVersion]:
@@ -77,13 +79,10 @@ def parse_commit(id: str, data: bytes, *, ends_here: bool = False) -> MinorVersi
 
 
 def _versions(fields: list[str]) -> Iterator[MinorVersion]:
-    field_iterator = iter(fields)
-    for id, parents, author, email, date, subject in zip(
-        field_iterator, field_iterator, field_iterator, field_iterator, field_iterator, field_iterator, strict=True
-    ):
-        yield MinorVersion(
-            id=id, parents=tuple(parents.split()), author=author, email=email, date=int(date or 0), subject=subject
-        )
+    """The versions of these fields, column by column: a history has many."""
+    ids, parents, authors, emails, dates, subjects = (fields[column::_FIELDS] for column in range(_FIELDS))
+    seconds = [int(date or 0) for date in dates]
+    return map(_version, zip(ids, map(tuple, map(str.split, parents)), authors, emails, seconds, subjects, strict=True))
 
 
 def _identity(text: str) -> tuple[str, str, int]:
