@@ -28,6 +28,6 @@ def test_a_single_profile_of_a_version_is_written_as_a_table_of_one_row(words: d
 
 def test_profiles_that_differ_in_one_word_are_told_apart() -> None:
     first = Entry(profile="ab" * 20, created=0, name="a.perf", type="time", cmd="a", collector="time")
-    others = [first._replace(**{word: "b"}) for word in ("cmd", "args", "collector")]
+    others = [first._replace(cmd="b"), first._replace(args="b"), first._replace(collector="b")]
     others += [first._replace(postprocessors=("b",)), first._replace(tags=("b",))]
     assert len({listing.entry_cells(entry) for entry in (first, *others)}) == 1 + len(others)

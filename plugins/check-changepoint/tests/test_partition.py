@@ -81,7 +81,7 @@ def test_running_medians_are_those_of_every_window(width: int) -> None:
 @pytest.mark.parametrize("counts", [[5] * 40, [4] * 40, [1] * 40, [5] * 39 + [3], [3, 5] * 20])
 def test_medians_of_points_are_those_of_each(counts: list[int]) -> None:
     values = np.random.default_rng(1).normal(size=sum(counts)).round(1)
-    ends = np.cumsum(counts)
+    ends = np.cumsum(counts, dtype=np.int64)
     runs = np.split(values, ends[:-1])
-    found = medians(values, ends - counts, np.repeat(np.arange(len(counts)), counts))
+    found = medians(values, ends - np.array(counts), np.repeat(np.arange(len(counts)), counts))
     assert found.tolist() == [float(np.median(own)) for own in runs]
