@@ -32,6 +32,9 @@ _MAX_FRAMES = 100_000  # of frames that are recognised by their bytes
 _MAX_CODES = 32 << 20  # characters of all texts of one file
 _DYNAMIC = re.compile(r"\(eval ([0-9]{1,9})\)")
 _NO_LINE = -1
+_CODE = 8
+_EMPTY = bytes((1, 2, 0, 0, 0, 2, 0))
+"""A sample of weight 0. The writer puts it behind the end of a file that ends with a section."""
 _TEXTS = {198: 1, 199: 1, 200: 2}  # of the beginning and the end of a section, and of a label
 
 # (name, file, line, first line); the number of its text in place of a file of dynamic code
@@ -55,6 +58,8 @@ class StackCache:
         op, position = fields.name(data, at)
         frames: list[_Frame] = []
         numbers: list[int] = []
+        codes: list[tuple[int, str]] = []
+        start = at
         cached_frame, slack, length = self._frames.get, self._slack, len(data)
         while True:
             if position + 1 >= length:
@@ -63,6 +68,12 @@ class StackCache:
             if tag == 2:
                 _, end = fields.varint(data, position + 1)
                 break
+            if tag == _CODE:  # a text is written when a frame is the first that needs it
+                code, frame_end = _parse_code(data, position)
+                codes.append(code)
+                start += frame_end - position
+                position = frame_end
+                continue
             if tag not in slack:
                 raise FormatError(f"a sample holds a record {tag}")
             # Sizes leave out some bytes, the same number for each kind of frame: with it, most frames are recognised.
@@ -73,7 +84,7 @@ class StackCache:
             frames.append(cached[0])
             numbers.append(cached[1])
             position = frame_end
-            if position - at > _MAX_SAMPLE:
+            if position - start > _MAX_SAMPLE:
                 raise FormatError(f"a sample has more than {_MAX_SAMPLE:,} bytes")
         if frames and op in self.slow_ops:
             slow = _op_frame(op, frames[0])
@@ -86,7 +97,10 @@ class StackCache:
             stack = trace.add_local(frames)
         else:
             stack = self.stacks.stack(reversed(numbers))
-        self._remember(data, at, end, stack, trace if is_local else None)
+        for number, text in codes:
+            trace.add_code(number, text)
+        if not codes:  # else who recognised the sample would not take its texts
+            self._remember(data, at, end, stack, trace if is_local else None)
         return stack, end
 
     def put(self, frames: list[_Frame]) -> int:
@@ -145,6 +159,12 @@ class Trace:
         self.local.append(frames)
         return FIRST_LOCAL - (len(self.local) - 1)
 
+    def add_code(self, number: int, text: str) -> None:
+        """Take the text of dynamic code, as long as they are not too much for the memory."""
+        self.code_size += len(text) + 100
+        if self.code_size < _MAX_CODES:
+            self.codes[number] = text
+
     def read(self) -> None:
         """Read the file. FormatError where not even the header is there."""
         digest = hashlib.sha1(usedforsecurity=False)
@@ -176,8 +196,9 @@ class Trace:
                     continue
                 has_header = True
             if self.whole:
-                self.problem = "there is more behind the end of the file"
-                return
+                if not _EMPTY.startswith(data):
+                    break
+                continue
             try:
                 data = data[self._records(data, at) :]
             except FormatError as error:
@@ -185,7 +206,7 @@ class Trace:
                 return
         if not has_header:
             raise FormatError(packets.problem or "the trace ends inside of its header")
-        if data and not self.problem:
+        if data and data != _EMPTY * self.whole and not self.problem:
             self.problem = "there is more behind the end of the file" if self.whole else "the last record is cut short"
 
     def _records(self, data: bytes, at: int) -> int:
@@ -225,8 +246,8 @@ class Trace:
             start = at
         except (IncompleteError, IndexError):
             pass
-        if size - start > fields.MAX_TEXT + 100:
-            raise FormatError(f"a record has more than {fields.MAX_TEXT:,} bytes")
+        if size - start > fields.MAX_TEXT + _MAX_SAMPLE:
+            raise FormatError(f"a record has more than {fields.MAX_TEXT + _MAX_SAMPLE:,} bytes")
         return start
 
     def _event(self, data: bytes, at: int) -> int:
@@ -264,18 +285,24 @@ class Trace:
         return tuple(values), at
 
     def _other(self, data: bytes, at: int, tag: int) -> int:
+        if tag == _CODE:
+            code, at = _parse_code(data, at)
+            self.add_code(*code)
+            return at
         _, at = fields.varint(data, at + 1)
-        if tag == 8:
-            code, at = fields.text(data, at)
-            code_number, at = fields.varint(data, at)
-            self.code_size += len(code) + 100
-            if self.code_size < _MAX_CODES:
-                self.codes[code_number] = code
-        elif tag in (196, 197):
+        if tag in (196, 197):
             self.whole = True
         else:
             raise FormatError(f"the record {tag} is unknown")
         return at
+
+
+def _parse_code(data: bytes, at: int) -> tuple[tuple[int, str], int]:
+    """((number, text), position behind) of dynamic code."""
+    _, at = fields.varint(data, at + 1)
+    text, at = fields.text(data, at)
+    number, at = fields.varint(data, at)
+    return (number, text), at
 
 
 def _parse_frame(data: bytes, at: int, tag: int) -> tuple[_Frame, int]:

@@ -47,6 +47,37 @@ def test_a_trace_that_is_cut_anywhere_gives_the_samples_before(tmp_path: Path) -
     assert seen == {0, 1, 3, 7}
 
 
+def test_texts_may_stand_inside_of_a_sample(tmp_path: Path) -> None:
+    """Behind the first frame that needs one. Each file has its own, also where the bytes of the sample are the same."""
+    frames = [evaluated("(eval 3)", 1), code("my $end = '\x02\x00';", 3), main("m.pl", 2)]
+    quick = sample(2, "add", [evaluated("(eval 3)", 1), main("m.pl", 2)])
+    plain = sample(4, "add", [code("2;", 4), main("m.pl", 2)])
+    records = [sample(1, "add", frames), quick, plain, sample(8, "add", [evaluated("(eval 4)", 1)])]
+    paths = [writer.write(tmp_path / f"{n}", writer.header(STREAM, n), records) for n in (1, 2)]
+    for segment in read(paths):
+        assert segment.whole
+        assert len(segment.codes) == 2
+        counts = union([segment])
+        assert counts.total == 15
+        assert sorted(counts.files.values()) == [3, 4, 8]
+    whole = paths[0].read_bytes()
+    for size in range(len(whole)):
+        (tmp_path / "cut").write_bytes(whole[:size])
+        (item,) = StatprofilerSource().read([tmp_path / "cut"], "")
+        assert not isinstance(item, Segment) or not item.whole
+
+
+def test_an_empty_sample_may_stand_behind_the_end(tmp_path: Path) -> None:
+    empty = writer.record(1, writer.varint(0) + writer.text(""), 1) + writer.record(2, b"")
+    records = [sample(3, "add", [main("m.pl", 2)]), begin("request"), end("request"), writer.file_end()]
+    for size in (1, 7, packets.PACKET):
+        path = writer.write(tmp_path / "trace", HEAD, [*records, empty], whole=False, size=size)
+        assert samples_of(path) == (3, True)
+        for more in (empty[:-1], empty + empty, empty + b"\x01", sample(1, "", []), sample(0, "x", [])):
+            path = writer.write(tmp_path / "trace", HEAD, [*records, more], whole=False, size=size)
+            assert samples_of(path) == (3, False)
+
+
 def test_a_trace_in_packets_of_any_size_is_the_same(tmp_path: Path) -> None:
     records = [sample(n, "add", [sub("A", "f", "A.pm", n, 2), main("m.pl", 2)]) for n in (1, 2, 127, 128, 20_000)]
     expected = None
