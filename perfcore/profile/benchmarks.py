@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from perfcore.profile.recording import RUN
-from perfcore.profile.table import Column, Table, TableBuilder, Value
+from perfcore.profile.table import Column, Table, TableBuilder, Value, from_buffer
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
@@ -63,25 +64,31 @@ def split(profile: Profile) -> dict[str, Profile]:
 def medians_of_runs(resources: Table) -> Iterator[tuple[str, list[tuple[Column, dict[Value, float | None]]]]]:
     """(benchmark, its metrics with the median of each run) of a suite, as `split` has them in tables. Metrics of which
     the benchmark has no value are left out: a suite may measure time here and memory there."""
-    keys, runs = columns(resources), resources.get("run") or [0] * resources.rows
-    rows: dict[tuple[Value, ...], dict[Value, list[int]]] = {}
-    for index, words, run in zip(range(resources.rows), zip(*keys, strict=True), runs, strict=True):
-        if words[0] is not None and run is not None:
-            rows.setdefault(words, {}).setdefault(run, []).append(index)
-    parameters = [key.name for key in keys[1:]]
+    keys, run = columns(resources), resources.get("run")
+    contents = tuple(None if column is None else column.__reduce__()[1] for column in (run, *keys))
     metrics = [(metric, _numbers(metric)) for metric in resources.values()]
-    for words, by_run in rows.items():
+    for benchmark, by_run in _rows(contents, resources.rows):
         medians = [
             (m, {run: cells[at[0]] if len(at) == 1 else _median([cells[i] for i in at]) for run, at in by_run.items()})
             for m, cells in metrics
         ]
-        yield (
-            name(words, parameters),
-            [(m, values) for m, values in medians if any(v is not None for v in values.values())],
-        )
+        yield benchmark, [(m, values) for m, values in medians if any(v is not None for v in values.values())]
 
 
-def _numbers(cells: Iterable[Value]) -> list[float | None]:
+@functools.lru_cache(maxsize=1)  # profiles of one history mostly have the same rows
+def _rows(contents: tuple[Any, ...], count: int) -> list[tuple[str, dict[Value, list[int]]]]:
+    """(benchmark, its rows by run), from the contents of the column of runs, if there is one, and of the keys."""
+    run, *keys = (None if content is None else from_buffer(*content) for content in contents)
+    rows: dict[tuple[Value, ...], dict[Value, list[int]]] = {}
+    for index, words, number in zip(range(count), zip(*keys, strict=True), run or [0] * count, strict=True):
+        if words[0] is not None and number is not None:
+            rows.setdefault(words, {}).setdefault(number, []).append(index)
+    return [(name(words, [key.name for key in keys[1:]]), by_run) for words, by_run in rows.items()]
+
+
+def _numbers(cells: Column) -> list[float | None]:
+    if cells.dtype == "f64" and cells.valid is None and all(map(math.isfinite, cells.data)):
+        return list(cells.data)
     return [float(cell) if isinstance(cell, int | float) and math.isfinite(cell) else None for cell in cells]
 
 

@@ -218,14 +218,14 @@ def _list(values: list[Value]) -> bytes:
 
 
 def _parts(data: msgspec.Raw, dtype: DType) -> Iterator[bytes | msgspec.Raw]:
-    """Lists that are one after the other what the list in the data is; the data itself where it is no such list,
-    for the decoder to refuse."""
+    """Lists that are one after the other what the list in the data is; the data itself where it is short, or no such
+    list, for the decoder to refuse."""
     view = memoryview(data)
     start, end = 1, len(view) - 1
     pattern = _TEXTS if dtype == "str" else _OTHERS
-    is_list = end > 0 and bytes(view[:1]) == b"[" and bytes(view[end:]) == b"]"
-    while not is_list or start < end:
-        match = pattern.match(view, start, end) if is_list else None
+    is_long = end > _PART and bytes(view[:1]) == b"[" and bytes(view[end:]) == b"]"
+    while not is_long or start < end:
+        match = pattern.match(view, start, end) if is_long else None
         if match is None or (match.end() < end and match[0].rstrip()[-1:] != b","):
             yield data
             return

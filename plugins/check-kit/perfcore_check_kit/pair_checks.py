@@ -16,6 +16,7 @@ from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 from perfcore_check_kit import method_rules, series, slow_sessions
 from perfcore_check_kit.method_rules import Facts
+from perfcore_check_kit.series import ConfigHistory
 
 _NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth
 
@@ -36,18 +37,19 @@ def run_checks(
     method: str | None = None,
     metric: str | None = None,
     thresholds: Mapping[str, float] = EMPTY,
+    lines: Sequence[ConfigHistory] = (),
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> list[MethodVerdicts]:
     """The verdicts on all pairings, by one method, or by those that the rules of the configuration name. What is
     aside decides nothing. `thresholds` are beside those that are configured; `metric` decides instead of the primary
-    one."""
+    one. `lines` are those of a branch that was walked already, which the history of its versions is taken from."""
     drivers = {method: _driver(repository, method)} if method else {}
     verdicts: list[MethodVerdicts] = []
 
     @functools.cache
     def history(config_id: str) -> Sequence[Series]:
         versions = [pair.target.version or pair.baseline.version for pair in pairs if pair.config_id == config_id]
-        return _newest(repository, config_id, versions[-1]) if versions[-1] else ()
+        return _newest(repository, config_id, versions[-1], lines) if versions[-1] else ()
 
     for index, pairing in enumerate(pairs):
         progress(index, len(pairs), pairing.label)
@@ -67,12 +69,15 @@ def run_checks(
     return verdicts
 
 
-def _newest(repository: Repository, config_id: str, head: str) -> list[Series]:
+def _newest(repository: Repository, config_id: str, head: str, known: Sequence[ConfigHistory]) -> list[Series]:
     """The series of one configuration over the newest measured versions of a branch, as a calm machine measured them:
     how much sessions differ while it is slow tells nothing of others."""
-    lines = [line for line in series.config_histories(repository, head, _NEWEST) if line.config_id == config_id]
+    lines = series.newest(known, head, _NEWEST) or series.config_histories(repository, head, _NEWEST)
     return [
-        of_metric for line in lines for of_metric in series.metrics(repository, slow_sessions.calm(repository, line))
+        of_metric
+        for line in lines
+        if line.config_id == config_id
+        for of_metric in series.metrics(repository, slow_sessions.calm(repository, line))
     ]
 
 

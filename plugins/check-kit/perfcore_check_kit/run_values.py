@@ -57,7 +57,9 @@ class MetricValues(msgspec.Struct, frozen=True, array_like=True):
         )
 
     def __post_init__(self) -> None:
-        if len(self.data) != 8 * sum(count for _, count in self.sessions):
+        # One session is the usual case, and a history has a hundred thousand of these.
+        count = self.sessions[0][1] if len(self.sessions) == 1 else sum(count for _, count in self.sessions)
+        if len(self.data) != 8 * count:
             raise ValueError("numbers and sessions do not go together")
 
     def joined(self, other: MetricValues) -> MetricValues:

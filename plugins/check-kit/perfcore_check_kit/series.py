@@ -72,6 +72,15 @@ def branch_versions(lines: Iterable[ConfigHistory]) -> list[MinorVersion]:
     return [versions[position] for position in sorted(versions, reverse=True)]
 
 
+def newest(lines: Sequence[ConfigHistory], head: str, most: int) -> list[ConfigHistory]:
+    """The lines of a branch with the newest versions up to one of it only; empty where they do not have that one."""
+    ids = [version.id for version in branch_versions(lines)]
+    if head not in ids:
+        return []
+    end = ids.index(head)
+    return restricted(lines, set(ids[end : end + most]))
+
+
 def restricted(lines: Iterable[ConfigHistory], ids: Container[str]) -> list[ConfigHistory]:
     """The lines with these versions only; those without any are left out."""
     parts = [(line, tuple(m for m in line.versions if m.version.id in ids)) for line in lines]

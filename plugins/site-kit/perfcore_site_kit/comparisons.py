@@ -23,6 +23,8 @@ from perfcore.model import Change, MinorVersion, Pairing, Unpaired
 from perfcore_site_kit.derive import CONFIGURED
 
 if TYPE_CHECKING:
+    from perfcore_check_kit.series import ConfigHistory
+
     from perfcore.repository.repository import Repository
 
 _FORMAT = 1  # of the rows
@@ -46,13 +48,16 @@ class Comparison:
         return tuple(change for change in self.changes if change.primary)
 
 
-def compare(repository: Repository, baseline: MinorVersion, target: MinorVersion) -> Comparison:
+def compare(
+    repository: Repository, baseline: MinorVersion, target: MinorVersion, lines: Sequence[ConfigHistory] = ()
+) -> Comparison:
     """The comparison of two versions, as `perf compare A B` makes it. The read model keeps it for as long as both have
-    the same profiles: a check takes some 20 ms for each benchmark."""
+    the same profiles: a check takes some 3 ms for each benchmark. `lines` are those of their branch, where it was
+    walked already."""
     key = _key(repository, baseline, target)
     stored = _read(repository, key)
     if stored is None:
-        stored = _compared(repository, baseline, target)
+        stored = _compared(repository, baseline, target, lines)
         with contextlib.suppress(UnicodeEncodeError):  # a name that is no Unicode has no row
             repository.store.read_model.put(_SPACE, {key: msgspec.msgpack.encode(stored)})
     changes, unpaired = stored
@@ -64,10 +69,12 @@ def is_kept(repository: Repository, baseline: MinorVersion, target: MinorVersion
     return _read(repository, _key(repository, baseline, target)) is not None
 
 
-def _compared(repository: Repository, baseline: MinorVersion, target: MinorVersion) -> _Stored:
+def _compared(
+    repository: Repository, baseline: MinorVersion, target: MinorVersion, lines: Sequence[ConfigHistory]
+) -> _Stored:
     renamed = repository.config.get("benchmarks.renamed")
     pairs = list(expanded(pairings.of_versions(repository, baseline.id, target.id), renamed))
-    verdicts = run_checks(repository, [pair for pair in pairs if isinstance(pair, Pairing)])
+    verdicts = run_checks(repository, [pair for pair in pairs if isinstance(pair, Pairing)], lines=lines)
     return (
         tuple(change for verdict in verdicts for change in judged(verdict.changes)),
         tuple(pair for pair in pairs if isinstance(pair, Unpaired)),

@@ -42,6 +42,7 @@ class Derived:
     branch: Branch
     scanned: Sequence[ScannedSeries] = ()
     medians: Sequence[Sequence[float | None]] = ()
+    lines: Sequence[ConfigHistory] = ()
 
     def points(self, at: int, index: int) -> StoredPoints:
         """A range of a series."""
@@ -128,7 +129,7 @@ def derive(
         releases=releases,
         notes=tuple(notes),
     )
-    return Derived(branch=branch, scanned=scanned, medians=medians)
+    return Derived(branch=branch, scanned=scanned, medians=medians, lines=lines)
 
 
 def _row(

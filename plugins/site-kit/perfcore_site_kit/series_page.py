@@ -57,13 +57,13 @@ def range_page(view: View) -> Mapping[str, Any]:
     index = int(text) - 1 if paths.is_number(text) else -1
     if not 0 <= index < ranges(row):
         raise NotFoundError("there is no such range")
-    points = view.site.points(at, index)
-    ends = f"{points[0].version.id[:10]} to {points[-1].version.id[:10]}"
-    within = [change for change in row.changes if change.target in {point.version.id[:10] for point in points}]
+    positions = view.site.stored_points(at, index).positions
+    names = [view.branch.versions[position].id[:10] for position in positions]
+    within = [change for change in row.changes if change.target in names]
     return {
         "row": row,
-        "heading": f"{sentences.title(row)}, {ends}",
-        "answer": f"{plural(len(within), 'change') if within else 'No change'} in {plural(len(points), 'version')}.",
+        "heading": f"{sentences.title(row)}, {names[0]} to {names[-1]}",
+        "answer": f"{plural(len(within), 'change') if within else 'No change'} in {plural(len(names), 'version')}.",
         "chart": _range_chart(view, at, index),
         "ranges": _range_links(view, row, index),
         "series": view.link(row.path),

@@ -21,6 +21,8 @@ from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.rows import BranchRows, levels_key, points_key
 
 if TYPE_CHECKING:
+    from perfcore_check_kit.series import ConfigHistory
+
     from perfcore.model.listener import Listener
     from perfcore.repository.repository import Repository
     from perfcore_site_kit.annotated import AnnotatedSources
@@ -192,6 +194,11 @@ class Site:
     def stored_points(self, at: int, index: int) -> StoredPoints:
         """The same as columns, without the versions."""
         return self._points(at, index)
+
+    @property
+    def lines(self) -> Sequence[ConfigHistory]:
+        """What was measured along the branch, where it was derived here and not read."""
+        return self._current.lines
 
     def levels(self, at: int) -> Mapping[int, Level]:
         """The levels of a long series."""

@@ -61,13 +61,13 @@ def _against(view: View, title: str, other: MinorVersion, version: MinorVersion)
     if view.is_served and not comparisons.is_kept(repository, other, version):
         link = view.link(PagePath(paths.COMPARE, (paths.pair(other.id, version.id),)))
         return {"title": title, "comparison": None, "load": link}
-    comparison = comparisons.compare(repository, other, version)
+    comparison = comparisons.compare(repository, other, version, view.site.lines)
     return {**_side(title, view, comparison), "comparison": comparison}
 
 
 def compare_page(view: View) -> Mapping[str, Any]:
     baseline, target = versions_of(view, view.path.parts[0] if len(view.path.parts) == 1 else "")
-    comparison = comparisons.compare(view.site.repository, baseline, target)
+    comparison = comparisons.compare(view.site.repository, baseline, target, view.site.lines)
     return {
         "heading": f"{baseline.id[:10]} → {target.id[:10]}",
         "answer": sentences.comparison(comparison),

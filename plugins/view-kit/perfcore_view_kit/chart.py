@@ -131,15 +131,16 @@ def as_json(data: ChartData, options: ChartOptions = DEFAULT) -> dict[str, Any]:
 
 
 def _line(line: Line) -> dict[str, Any]:
-    values, low, high = (svg.finite(column) for column in (line.values, line.low, line.high))
-    step = _step(values)
+    measured = svg.finite(line.values)
+    step = _step(measured)
+    values, low, high = (_steps(column, step) for column in (measured, svg.finite(line.low), svg.finite(line.high)))
     return {
         "name": line.name,
         # Whole numbers of one step, with the bounds as distances: half as large as the same in digits.
         "step": step,
-        "values": [None if value is None else round(value / step) for value in values],
-        "below": [_distance(value, bound, step) for value, bound in zip(values, low, strict=False)],
-        "above": [_distance(bound, value, step) for value, bound in zip(values, high, strict=False)],
+        "values": values,
+        "below": [_distance(value, bound) for value, bound in zip(values, low, strict=False)],
+        "above": [_distance(bound, value) for value, bound in zip(values, high, strict=False)],
         "counts": list(line.counts),
         "hollow": list(line.hollow),
         "levels": [[level.start, level.end, *_rounded([level.first, level.last])] for level in line.levels],
@@ -166,8 +167,12 @@ def _step(values: Sequence[Value]) -> float:
     return times * (10.0**exponent if exponent < 0 else 10**exponent)
 
 
-def _distance(upper: Value, lower: Value, step: float) -> int | None:
-    return None if upper is None or lower is None else round(upper / step) - round(lower / step)
+def _steps(values: Sequence[Value], step: float) -> list[int | None]:
+    return [None if value is None else round(value / step) for value in values]
+
+
+def _distance(upper: int | None, lower: int | None) -> int | None:
+    return None if upper is None or lower is None else upper - lower
 
 
 def _mark(mark: Mark) -> dict[str, Any]:

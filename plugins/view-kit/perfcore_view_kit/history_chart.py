@@ -105,10 +105,10 @@ def decision_on(change: Change, accepted: Mapping[str, str], decided: Mapping[st
 
 def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
     """One sentence on what became of the series, and its newest value."""
-    medians = [median for point in series.points if (median := point.median) is not None]
-    if not medians:
+    last_median = next((median for point in reversed(series.points) if (median := point.median) is not None), None)
+    if last_median is None:
         return f"Nothing was measured in {plural(len(series.points), 'version')}."
-    newest = f"Now {quantity(medians[-1], unit_text(series))}, {plural(len(series.points), 'version')}."
+    newest = f"Now {quantity(last_median, unit_text(series))}, {plural(len(series.points), 'version')}."
     regressions = standing(series, accepted)
     if not regressions:
         better = any(_WORSE.get(change.kind) is False and not change.undone for change in series.changes)

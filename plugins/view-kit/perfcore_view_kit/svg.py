@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -250,25 +251,19 @@ def columns(
 ) -> list[Column]:
     """Minimum and maximum per column of pixels, left to right: no peak disappears. `column_of` gives the pixel of a
     position."""
-    made: list[Column] = []
-    for at, value in enumerate(values):
-        if value is None:
-            continue
-        x = max(0, min(width - 1, int(column_of(at))))
-        bottom, top = _bound(low, at, value), _bound(high, at, value)
-        if made and made[-1].x == x:
-            old = made[-1]
-            made[-1] = Column(
-                x,
-                old.first,
-                value,
-                min(old.least, value),
-                max(old.most, value),
-                min(old.low, bottom),
-                max(old.high, top),
-            )
-        else:
-            made.append(Column(x, value, value, value, value, bottom, top))
+    there = [at for at, value in enumerate(values) if value is not None]
+    if not there:
+        return []
+    present = [value for value in values if value is not None]
+    lower = [_bound(low, at, value) for at, value in zip(there, present, strict=True)] if low else present
+    upper = [_bound(high, at, value) for at, value in zip(there, present, strict=True)] if high else present
+    pixels = [max(0, min(width - 1, int(column_of(at)))) for at in there]
+    starts = [0, *(at for at in range(1, len(pixels)) if pixels[at] != pixels[at - 1]), len(pixels)]
+    made = []
+    for start, end in itertools.pairwise(starts):
+        within = present[start:end]
+        bounds = min(lower[start:end]), max(upper[start:end])
+        made.append(Column(pixels[start], within[0], within[-1], min(within), max(within), *bounds))
     return made
 
 
