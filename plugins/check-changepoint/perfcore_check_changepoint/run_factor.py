@@ -24,6 +24,7 @@ import numpy as np
 
 from perfcore_check_changepoint import machine
 from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.runs import Indexes
 
 if TYPE_CHECKING:
     from perfcore.model import Series
@@ -36,41 +37,57 @@ _FEWEST = 10  # runs beyond the medians of their versions: fewer do not tell a s
 
 def without(many: Sequence[Series]) -> list[Series]:
     """The series without what the benchmarks of a suite share in each run; other series as they are."""
-    suites: dict[str, list[int]] = {}
+    suites: dict[str, list[_Benchmark]] = {}
     for index, series in enumerate(many):
-        if series.resource and all(run > 0 for runs in series.values for run in runs):
-            suites.setdefault(series.config_id, []).append(index)
+        if series.resource:
+            benchmark = _Benchmark.of(index, series)
+            if (benchmark.amounts > 0).all():
+                suites.setdefault(series.config_id, []).append(benchmark)
     adjusted = list(many)
-    for indexes in suites.values():
-        if len(indexes) >= machine.FEWEST:
-            for index, series in zip(indexes, _of_suite([many[index] for index in indexes]), strict=True):
-                adjusted[index] = series
+    for suite in suites.values():
+        if len(suite) >= machine.FEWEST:
+            for benchmark, series in zip(suite, _of_suite(suite), strict=True):
+                adjusted[benchmark.index] = series
     return adjusted
 
 
-def _of_suite(suite: Sequence[Series]) -> list[Series]:
-    counts = [_usual(list(map(len, column))) for column in zip(*(series.values for series in suite), strict=True)]
-    if sum(counts) - sum(map(bool, counts)) < _FEWEST:
-        return list(suite)
-    residuals = np.array([_residuals(series, counts) for series in suite])
+@attrs.frozen(eq=False)
+class _Benchmark:
+    """A series, its place among others, and its runs: all of them one after the other, and how many each version
+    has."""
+
+    index: int
+    series: Series
+    amounts: Floats
+    counts: Indexes
+
+    @classmethod
+    def of(cls, index: int, series: Series) -> _Benchmark:
+        counts = np.fromiter(map(len, series.values), dtype=np.int64, count=len(series.values))
+        amounts = itertools.chain.from_iterable(series.values)
+        return cls(index, series, np.fromiter(amounts, dtype=float, count=int(counts.sum())), counts)
+
+
+def _of_suite(suite: Sequence[_Benchmark]) -> list[Series]:
+    counts = np.array([_usual(column) for column in zip(*(member.counts.tolist() for member in suite), strict=True)])
+    if counts.sum() - np.count_nonzero(counts) < _FEWEST:
+        return [member.series for member in suite]
+    residuals = np.array([_residuals(member, counts) for member in suite])
     shared = shared_parts(residuals)
     return [
-        attrs.evolve(series, values=_values_without(series, parts, counts)) if parts.any() else series
-        for series, parts in zip(suite, shared, strict=True)
+        attrs.evolve(member.series, values=_values_without(member, parts, counts)) if parts.any() else member.series
+        for member, parts in zip(suite, shared, strict=True)
     ]
 
 
-def _values_without(series: Series, parts: Floats, counts: Sequence[int]) -> tuple[tuple[float, ...], ...]:
+def _values_without(benchmark: _Benchmark, parts: Floats, counts: Indexes) -> tuple[tuple[float, ...], ...]:
     """The runs without their parts; those of a version with another number of runs as they are. All at once, as a call
     of NumPy for each version takes longer."""
-    bounds = list(itertools.accumulate(counts, initial=0))
-    usual = [len(runs) == count for runs, count in zip(series.values, counts, strict=True)]
-    amounts = itertools.chain.from_iterable(
-        runs if is_usual else (0.0,) * count for runs, count, is_usual in zip(series.values, counts, usual, strict=True)
-    )
-    adjusted = (np.fromiter(amounts, dtype=float, count=bounds[-1]) * np.exp(-parts)).tolist()
-    spans = zip(series.values, usual, itertools.pairwise(bounds), strict=True)
-    return tuple(tuple(adjusted[start:end]) if is_usual else runs for runs, is_usual, (start, end) in spans)
+    usual = benchmark.counts == counts
+    adjusted = benchmark.amounts.copy()
+    adjusted[np.repeat(usual, benchmark.counts)] *= np.exp(-parts[np.repeat(usual, counts)])
+    runs, bounds = adjusted.tolist(), itertools.pairwise(_starts(benchmark.counts).tolist())
+    return tuple(tuple(runs[start:end]) for start, end in bounds)
 
 
 def shared_parts(residuals: Floats) -> Floats:
@@ -91,6 +108,11 @@ def shared_parts(residuals: Floats) -> Floats:
     return parts
 
 
+def _starts(counts: Indexes) -> Indexes:
+    """Where the runs of each version begin, and where the last ones end."""
+    return np.concatenate([[0], counts.cumsum()])
+
+
 def _usual(counts: Sequence[int]) -> int:
     """How many runs most benchmarks have in a version. Runs are told by their order only, so that a benchmark with
     another number of them has no part in that version."""
@@ -98,14 +120,16 @@ def _usual(counts: Sequence[int]) -> int:
     return count
 
 
-def _residuals(series: Series, counts: Sequence[int]) -> Floats:
+def _residuals(benchmark: _Benchmark, counts: Indexes) -> Floats:
     """The logarithms of the runs beside the median of their version."""
-    residuals = np.full(sum(counts), np.nan)
-    starts = list(itertools.accumulate(counts, initial=0))
-    for count in set(counts) - {0, 1}:  # versions with as many runs at once: a call of NumPy for each takes longer
-        versions = [at for at, runs in enumerate(series.values) if counts[at] == count == len(runs)]
-        if versions:
-            logarithms = np.log([series.values[at] for at in versions])
-            columns = np.array([starts[at] for at in versions])[:, None] + np.arange(count)
-            residuals[columns] = logarithms - np.median(logarithms, axis=1, keepdims=True)
+    residuals, logarithms = np.full(counts.sum(), np.nan), np.log(benchmark.amounts)
+    starts, own_starts = _starts(counts), _starts(benchmark.counts)
+    # Versions with as many runs at once: a call of NumPy for each takes longer.
+    for count in set(counts.tolist()) - {0, 1}:
+        versions = np.flatnonzero((counts == count) & (benchmark.counts == count))
+        within = np.arange(count)
+        runs = logarithms[own_starts[versions][:, None] + within]
+        ordered = np.sort(runs, axis=1)
+        medians = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
+        residuals[starts[versions][:, None] + within] = runs - medians[:, None]
     return residuals
