@@ -28,7 +28,7 @@ from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.position import likeliest
-from perfcore_check_changepoint.runs import Indexes
+from perfcore_check_changepoint.runs import Indexes, distinct
 from perfcore_check_changepoint.series import Points, median, without_outliers
 from perfcore_check_changepoint.spread import spreads
 
@@ -248,7 +248,7 @@ def _best_ramp(amounts: Floats) -> tuple[int, int, float]:
 @functools.lru_cache(maxsize=64)
 def _coarse(count: int) -> tuple[Indexes, Floats, Floats]:
     """Ramps over so many points that begin and end at places of a grid."""
-    grid = np.unique(np.linspace(0, count - 1, min(_GRID, count)).astype(np.int64))
+    grid = distinct(np.linspace(0, count - 1, min(_GRID, count)).astype(np.int64))
     pairs = _pairs(grid, grid)
     return pairs, *_shapes(count, pairs)
 

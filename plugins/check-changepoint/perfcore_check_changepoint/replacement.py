@@ -21,7 +21,7 @@ from perfcore_check_changepoint.doubt import Doubt, Factors
 from perfcore_check_changepoint.located import LocatedChange, MeasuredVersions
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.runs import Indexes, Runs
+from perfcore_check_changepoint.runs import Indexes, Runs, distinct
 from perfcore_check_changepoint.series import NORMAL, as_floats, median, medians
 from perfcore_check_changepoint.sizes import student
 
@@ -294,7 +294,7 @@ def _doubt(members: Sequence[_Machine], chain: Sequence[Continuation]) -> Doubt:
     together tell the level no better than the factor."""
     variances = np.cumsum([0.0, *(step.variance for step in chain)])
     of_one = np.array([step.variance * step.count for step in chain])
-    ordinals = np.unique(np.concatenate([member.ordinals for member in members]))
+    ordinals = distinct(np.concatenate([member.ordinals for member in members]))
     rows = [np.searchsorted(ordinals, member.ordinals) for member in members]
     counts = np.zeros((len(ordinals), len(members)))
     for number, (member, row) in enumerate(zip(members, rows, strict=True)):

@@ -37,7 +37,7 @@ from perfcore_check_changepoint.located import LocatedChange, MachineStep, Measu
 from perfcore_check_changepoint.machine_events import Placed
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.runs import Runs
+from perfcore_check_changepoint.runs import Runs, distinct
 
 if TYPE_CHECKING:
     from perfcore.model import ChangeKind, Series
@@ -103,7 +103,7 @@ def scan_many(
         measured_positions = [
             history.positions for histories in measured for history in histories if history.environment == environment
         ]
-        positions = np.unique(np.concatenate(measured_positions))
+        positions = distinct(np.concatenate(measured_positions))
         values = [[_values(series, position, environment) for position in positions.tolist()] for series in many]
         is_code = _measured_in_turn(given, positions.tolist())
         is_small = len(many) < suite.SMALL
@@ -163,7 +163,7 @@ def _scan_windows(
     of_environment = [{history.environment: history for history in own} for own in histories]
     for environment in dict.fromkeys(history.environment for own in histories for history in own):
         of_machine = [own.get(environment) for own in of_environment]
-        positions = np.unique(np.concatenate([history.positions for history in of_machine if history is not None]))
+        positions = distinct(np.concatenate([history.positions for history in of_machine if history is not None]))
         own_series = [_of_environment(series, positions.tolist(), environment) for series in many]
         result = windows.detect(own_series, detect_window, [settings.penalty, settings.confidence], memory, environment)
         for series, history, mine, changes, shared in zip(

@@ -21,7 +21,7 @@ import numpy as np
 from perfcore.model import Series
 from perfcore_check_changepoint.doubt import Doubt, Factors
 from perfcore_check_changepoint.partition import Floats
-from perfcore_check_changepoint.runs import Indexes, Runs
+from perfcore_check_changepoint.runs import Indexes, Runs, distinct
 from perfcore_check_changepoint.series import NORMAL, median
 from perfcore_check_changepoint.sparse import Sparse, normal, ridge
 
@@ -66,7 +66,7 @@ def align(given: Runs, start: int) -> Aligned | None:
     observations = _observations(given)
     if observations is None:
         return None
-    names = np.unique(observations.session)
+    names = distinct(observations.session)
     estimate = _estimated(_Meetings.of(observations, names))
     tail = given.part(start, len(given))
     assert tail.sessions is not None

@@ -16,20 +16,18 @@ TMP, LOCKS, PACKS = "tmp", "locks", "packs"
 OWN = (TMP, LOCKS, PACKS)
 
 _BEGUN = r"[A-Za-z0-9._+@][A-Za-z0-9._+@-]*"
+_IS_BEGUN = re.compile(_BEGUN)
+_ARE_BEGUN = re.compile(rf"{_BEGUN}(?:/{_BEGUN})*")
 # Windows opens a device under these names in any folder, and drops a dot at the end of a name. They are
 # refused everywhere, so that a place can be moved to any system.
-_DEVICE = r"(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z))"
-_SEGMENT = rf"{_DEVICE}{_BEGUN}(?<!\.)"
-_IS_SEGMENT = re.compile(_SEGMENT)
-_IS_KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
-_IS_PREFIX = re.compile(rf"(?:{_SEGMENT}/)*(?:{_BEGUN})?")
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
 _IS_PACKABLE = re.compile(r"[^/]+/[0-9a-f]{2}/[0-9a-f]{38}")
 _RULE = "names joined by '/', of letters, digits and '._-+@', that neither begin with '-' nor end with '.'"
 
 
 def check_key(key: str) -> None:
     """StorageError for anything that is not a key."""
-    if not _IS_KEY.fullmatch(key):
+    if not _ARE_BEGUN.fullmatch(key) or not all(map(_is_allowed, key.split("/"))):
         raise _refusal("a key", key)
 
 
@@ -45,13 +43,14 @@ def check_writable(key: str) -> None:
 
 def check_prefix(prefix: str) -> None:
     """StorageError for what no key can begin with."""
-    if not _IS_PREFIX.fullmatch(prefix):
+    folder, slash, begun = prefix.rpartition("/")
+    if (slash and not all(map(is_segment, folder.split("/")))) or (begun and not _IS_BEGUN.fullmatch(begun)):
         raise _refusal("the beginning of a key", prefix)
 
 
 def is_segment(name: str) -> bool:
     """Whether a file of this name can be part of a key."""
-    return _IS_SEGMENT.fullmatch(name) is not None
+    return _IS_BEGUN.fullmatch(name) is not None and _is_allowed(name)
 
 
 def is_packable(key: str) -> bool:
@@ -84,6 +83,11 @@ def is_stat_tag(tag: str) -> bool:
 def shard(key: str, shards: int) -> int:
     """The lock of a key. Letters count as lower case: on some file systems `A` and `a` are one file."""
     return hashlib.sha1(key.lower().encode(), usedforsecurity=False).digest()[0] % shards
+
+
+def _is_allowed(name: str) -> bool:
+    """Whether a name of the right characters is one on any system."""
+    return name[-1] != "." and name.partition(".")[0].lower() not in _DEVICES
 
 
 def _refusal(role: str, text: str) -> StorageError:
