@@ -78,7 +78,7 @@ def medians_of_runs(resources: Table) -> Iterator[tuple[str, list[tuple[Column, 
 @functools.lru_cache(maxsize=1)  # profiles of one history mostly have the same rows
 def _rows(contents: tuple[Any, ...], count: int) -> list[tuple[str, dict[Value, list[int]]]]:
     """(benchmark, its rows by run), from the contents of the column of runs, if there is one, and of the keys."""
-    run, *keys = (None if content is None else from_buffer(*content) for content in contents)
+    run, *keys = (content and from_buffer(*content) for content in contents)
     rows: dict[tuple[Value, ...], dict[Value, list[int]]] = {}
     for index, words, number in zip(range(count), zip(*keys, strict=True), run or [0] * count, strict=True):
         if words[0] is not None and number is not None:

@@ -12,7 +12,7 @@ import math
 from array import array
 from collections.abc import Collection, Container, Iterable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -91,8 +91,10 @@ def of_benchmarks(profile: Profile) -> dict[str, MetricValues]:
     }
 
 
-def _measured(by_run: Mapping[Any, float | None], warm: frozenset[object]) -> dict[object, float]:
-    return {run: value for run, value in by_run.items() if value is not None and run is not None and run not in warm}
+def _measured(by_run: Mapping[Any, float | None], warm: frozenset[object]) -> Mapping[object, float]:
+    if not warm and None not in by_run.values():  # as for nearly every benchmark
+        return cast("Mapping[object, float]", by_run)
+    return {run: value for run, value in by_run.items() if value is not None and run not in warm}
 
 
 def key(metric: str, benchmark: str) -> str:

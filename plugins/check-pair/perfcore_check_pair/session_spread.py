@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from itertools import pairwise
+from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -51,7 +52,7 @@ _MAD = 1.4826  # standard deviations of a normal distribution in a median absolu
 _TWO_RUNS = 1.96 * math.sqrt(2)  # standard deviations by which two runs differ in 95 % of cases
 _MOST_APART = 1.0  # of logarithms: beyond, sigma would be above the grid in more than one of twenty cases
 _HALVINGS = 50  # of a bracket, after which a prior is exact to 15 digits
-_STEPS = 60  # of Newton's method at most; from 0 on, some fifteen are taken
+_STEPS = 60  # of Newton's method at most; some six are taken
 _EXACT = 1e-14  # share of a bound by which its last step moves it
 _SLOPE = 2 / math.sqrt(math.pi)  # of erfc at 0
 # Where most runs wait for a CPU, it shares its core with others, and may be slower for minutes: on 2 virtual CPUs at a
@@ -94,11 +95,14 @@ class SessionSpread:
         session's offset is in the estimate, `noise` the variance of the runs."""
         deviations = self._deviations(sessions, noise)
         # The tail is convex above 0, so that from a size below the root each step of Newton's method ends below it,
-        # and nearer: quadratically, where halving a bracket takes fifty steps for the same digits.
-        size = 0.0
+        # and nearer: quadratically, where halving a bracket takes fifty steps for the same digits. The size of the mean
+        # variance is near the root; where it is beyond, the first step leads below the root, or to 0 at least.
+        mean = math.sqrt(float(self.weights @ deviations**2) / 2)
+        size = mean * NormalDist().inv_cdf((1 + confidence) / 2)
         for _ in range(_STEPS):
             density = float(self.weights @ (np.exp(-((size / deviations) ** 2)) / deviations)) * _SLOPE
-            step = (self._tail(size, deviations) - (1 - confidence)) / density if density else 0.0
+            step = (self._tail(size, deviations) - (1 - confidence)) / density if density else -size
+            step = max(step, -size)
             size += step
             if abs(step) <= _EXACT * size:
                 break
