@@ -5,14 +5,17 @@
 All numbers are little endian. Each item of the head's `columns` has a number of `rows` and the lengths of its `parts`,
 each of which is a stream of zlib. A column of whole numbers has a part for each plane: plane k holds byte k of every
 item, from the lowest up, as many as the largest number needs, so that the many zeros stand together. A `float` column
-is one part of 64-bit floats.
+is one part of 64-bit floats. Of a column with `short`, the first part has one byte for each row: a number below `short`
+itself, and of another one, without `short`, the highest byte, plus `short`; planes of the lower bytes of only these
+numbers follow.
 
 A node comes after its parent, so the tree is paths, each of nodes that are called by the one before. The first columns
 are how many nodes each path has, how many levels its first node stands above the place below the last node before it,
 and the frame of every node; frames are numbered by how often they occur. Nearly all amounts are at the ends of paths,
 so three columns follow for each metric, and in a difference or a history for each of its sides or versions: the amounts
 at the ends of all paths, how many nodes after the last one the next other node with an amount is, and these amounts.
-Where the tree has samples, these are the columns instead: the node, the thread, and each metric of every sample.
+Where the tree has samples, these are the columns instead: the node, the thread, and each metric of every sample. The
+last column is the file of every frame.
 
 Base 85 is that of git and Python's `base64.b85encode`, with `.`, `,` and `/` for the three digits that mean something
 to HTML.
@@ -29,7 +32,7 @@ import zlib
 from array import array
 from collections import Counter
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
@@ -41,11 +44,14 @@ if TYPE_CHECKING:
     from perfcore_view_flamegraph.calls import Number
     from perfcore_view_flamegraph.graph import Graph
 
-FORMAT = 2
+FORMAT = 3
 _EXACT = 2**53  # the integers that JavaScript numbers hold exactly
 _LEVEL = 6  # of zlib, its default
-# The lowest bytes of frames hardly repeat: a search for repetitions takes ten times as long and finds nothing.
-_NOISY = zlib.Z_HUFFMAN_ONLY
+_MEMORY = 9  # of zlib, its most: fewer tables of codes
+# Frames hardly repeat: a search for repetitions takes ten times as long and finds nothing.
+_NOISY = (zlib.Z_HUFFMAN_ONLY,)
+# Where they hardly do, as in noisy amounts, what is found costs more than it saves.
+_ANY = (zlib.Z_RLE, zlib.Z_DEFAULT_STRATEGY)
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=/?@^_`{|}~"
 _DIGIT_OF = _DIGITS.encode().ljust(256, b"\0")
 _SHIFT = 38
@@ -63,24 +69,23 @@ def by_frequency(graph: Graph) -> Graph:
     return attrs.evolve(graph, frames=frames, frame=array("Q", list(map(numbers.__getitem__, graph.frame))))
 
 
-def pack(graph: Graph, head: Mapping[str, Any]) -> str:
-    """The text; `head` is what the page needs to know beside the tree."""
+def pack(graph: Graph, files: Sequence[int], head: Mapping[str, Any]) -> str:
+    """The text; `files` are those of the frames by their numbers, `head` is what the page needs to know beside."""
     first = graph.first
     past = [*first[1:], len(graph)]
     lengths = list(map(operator.sub, past, first))
-    columns = [_column(lengths), _column(_ups(graph.parent, first, lengths)), _column(graph.frame, noisy=True)]
-    columns += _amounts(graph, past)
+    columns = [_column(lengths), _column(_ups(graph.parent, first, lengths)), _short(graph.frame, len(graph.frames))]
+    columns += [*_amounts(graph, past), _column(files)]
     described = {
         "format": FORMAT,
         "nodes": len(graph),
         "columns": [
-            {"rows": rows, "parts": [len(part) for part in parts], **({"float": True} if is_float else {})}
-            for rows, is_float, parts in columns
+            {"rows": column.rows, "parts": [len(part) for part in column.parts], **column.kind} for column in columns
         ],
         **head,
     }
     text = zlib.compress(json.dumps(described, separators=(",", ":")).encode("ascii"), _LEVEL)
-    parts = [part for *_, column_parts in columns for part in column_parts]
+    parts = [part for column in columns for part in column.parts]
     return base85(b"".join([struct.pack("<I", len(text)), text, *parts]))
 
 
@@ -104,7 +109,12 @@ def base85(data: bytes) -> str:
     return text[: len(text) - missing].decode("ascii")
 
 
-_Packed = tuple[int, bool, list[bytes]]  # rows, whether they are floats, parts
+class _Packed(NamedTuple):
+    """A column; `kind` is what the head says of it beside its rows and the lengths of its parts."""
+
+    rows: int
+    parts: list[bytes]
+    kind: Mapping[str, Any]
 
 
 def _ups(parent: Sequence[int], first: Sequence[int], lengths: Sequence[int]) -> list[int]:
@@ -146,22 +156,42 @@ def _sparse(values: Sequence[Number], past: Sequence[int], ends: bytearray) -> l
     ]
 
 
-def _column(values: Sequence[Number], *, noisy: bool = False) -> _Packed:
+def _column(values: Sequence[Number]) -> _Packed:
     highest = max(values, default=0)
     if highest <= _EXACT:
         with contextlib.suppress(TypeError):  # for a number that is not whole
             data = _little("Q", values)
             planes = (int(highest).bit_length() + 7) // 8
             # Only as many planes as the largest number needs: the high bytes of all others are zero.
-            parts = [_squeezed(data[plane::8], noisy=noisy and plane == 0) for plane in range(planes)]
-            return len(values), False, parts
-    return len(values), True, [_squeezed(_little("d", map(float, values)))]
+            return _Packed(len(values), [_squeezed(data[plane::8]) for plane in range(planes)], {})
+    return _Packed(len(values), [_squeezed(_little("d", map(float, values)))], {"float": True})
 
 
-def _squeezed(data: bytes, *, noisy: bool = False) -> bytes:
-    strategy = _NOISY if noisy else zlib.Z_DEFAULT_STRATEGY
-    stream = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
-    return stream.compress(data) + stream.flush()
+def _short(values: Sequence[int], count: int) -> _Packed:
+    """Numbers below `count`, of which the lower a number the more often it occurs. All bits of a code have to be those
+    of one byte for its frequency to count: in planes, the low byte of a rare number is counted with the frequent ones.
+    """
+    planes = 0
+    while 256 ** (planes + 1) < count:
+        planes += 1
+    worth = 256**planes
+    short = 256 - max(0, -(-(count - 256) // (worth - 1))) if planes else 256
+    first = [number if number < short else short + (number - short) // worth for number in range(count)]
+    parts = [bytes(map(first.__getitem__, values))]
+    others = list(filter(short.__le__, values)) if planes else []
+    for plane in range(planes):
+        low = bytes(((number - short) >> 8 * plane) & 255 for number in range(count))
+        parts.append(bytes(map(low.__getitem__, others)))
+    return _Packed(len(values), [_squeezed(part, _NOISY) for part in parts], {"short": short})
+
+
+def _squeezed(data: bytes, strategies: Sequence[int] = _ANY) -> bytes:
+    """The shortest of streams with these strategies."""
+    streams = []
+    for strategy in strategies:
+        stream = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS, _MEMORY, strategy)
+        streams.append(stream.compress(data) + stream.flush())
+    return min(streams, key=len)
 
 
 def _little(code: str, values: Any) -> bytes:

@@ -79,7 +79,6 @@ def page(graph: Graph, *, title: str, about: str, start: Start, context: Context
         "tracks": [] if graph.samples is None else graph.samples.threads,
         "names": [frame.name for frame in graph.frames],
         "files": list(files),
-        "file": [files[file] for file, _ in lines],
         "lines": [line for _, line in lines],
         "kinds": kinds([file for file, _ in lines]),
         "quiet": None if context.quiet is None else [_numbers(graph.frames, frames) for frames in context.quiet],
@@ -89,7 +88,8 @@ def page(graph: Graph, *, title: str, about: str, start: Start, context: Context
         "tones": palette.TONES,
         "start": attrs.asdict(start),
     }
-    values = {"title": html.escape(title), "about": html.escape(about), "data": pack.pack(graph, head)}
+    data = pack.pack(graph, [files[file] for file, _ in lines], head)
+    values = {"title": html.escape(title), "about": html.escape(about), "data": data}
     return document.page(
         title,
         document.filled(document.source(_PACKAGE, "page.html"), values),

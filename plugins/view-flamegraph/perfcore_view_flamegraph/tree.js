@@ -49,7 +49,7 @@ async function unpack(text) {
   return readSource(head, columns);
 }
 
-async function readColumn({ rows, float }, streams) {
+async function readColumn({ rows, float, short }, streams) {
   const values = new Float64Array(rows);
   const planes = await Promise.all(streams);
   if (float) {
@@ -57,6 +57,7 @@ async function readColumn({ rows, float }, streams) {
     for (let row = 0; row < rows; row++) values[row] = view.getFloat64(8 * row, true);
     return values;
   }
+  if (short !== undefined) return readShort(values, short, planes);
   planes.forEach((plane, number) => {
     const worth = 256 ** number;
     for (let row = 0; row < rows; row++) values[row] += worth * plane[row];
@@ -64,10 +65,22 @@ async function readColumn({ rows, float }, streams) {
   return values;
 }
 
+function readShort(values, short, [first, ...low]) {
+  const worths = low.map((_, number) => 256 ** number), worth = 256 ** low.length;
+  for (let row = 0, at = 0; row < values.length; row++) {
+    values[row] = first[row];
+    if (first[row] < short) continue;
+    values[row] = short + (first[row] - short) * worth;
+    for (let plane = 0; plane < low.length; plane++) values[row] += worths[plane] * low[plane][at];
+    at++;
+  }
+  return values;
+}
+
 /** What the page holds: a tree, and for each metric a column of amounts by node for each side or version; or samples in
  * the order of time, each of a node and a thread. */
 function readSource(head, columns) {
-  const [lengths, begins, frame] = columns;
+  const [lengths, begins, frame] = columns, files = columns[columns.length - 1];
   const ups = new Int32Array(head.nodes);
   const ends = new Int32Array(lengths.length);
   lengths.reduce((at, length, path) => {
@@ -75,7 +88,7 @@ function readSource(head, columns) {
     ends[path] = at + length - 1;
     return at + length;
   }, 0);
-  head.places = head.names.map((_, at) => `${head.files[head.file[at]]}${head.lines[at] && `:${head.lines[at]}`}`);
+  head.places = head.names.map((_, at) => `${head.files[files[at]]}${head.lines[at] && `:${head.lines[at]}`}`);
   head.slots = slotsOf(head);
   const shape = shapeOf(ups);
   let next = 3;

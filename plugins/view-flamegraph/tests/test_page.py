@@ -7,6 +7,7 @@ import json
 import re
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -43,12 +44,27 @@ def unpacked(page: str) -> tuple[dict[str, Any], list[list[float]]]:
             data = data[size:]
         if spec.get("float"):
             columns.append(list(struct.unpack(f"<{spec['rows']}d", parts[0])))
+        elif "short" in spec:
+            columns.append(list(short(spec["short"], *parts)))
         else:
             rows = zip(*parts, strict=True) if parts else [()] * spec["rows"]
             columns.append([int.from_bytes(bytes(row), "little") for row in rows])
         assert len(columns[-1]) == spec["rows"]
     assert data == b""
-    return head, columns
+    files = columns.pop()
+    assert len(files) == len(head["names"])
+    return head | {"file": files}, columns
+
+
+def short(limit: int, first: bytes, *planes: bytes) -> Iterator[int]:
+    rest = zip(*planes, strict=True)
+    for byte in first:
+        if byte < limit:
+            yield byte
+        else:
+            low = bytes(next(rest)) if planes else b""
+            yield limit + int.from_bytes(low + bytes([byte - limit]), "little")
+    assert next(rest, None) is None
 
 
 def of(*amounts: Any, **more: list[Any]) -> Profile:
@@ -74,10 +90,25 @@ def test_frames_are_numbered_by_how_often_they_occur() -> None:
     assert set(head["names"]) == {"f4", "f3", "f2", "f1", "main", "all"}
 
 
+@pytest.mark.parametrize("count", [200, 254, 255, 256, 257, 3_000, 66_000])
+def test_frames_of_any_number_are_told_apart(count: int) -> None:
+    builder = StackBuilder()
+    rows = [builder.add([Frame("main"), Frame(f"f{number}", f"{number % 300}.py")]) for number in range(count)]
+    columns = [column("stack", rows), column("samples", [1] * count, role="value")]
+    profile = profiles.sampled().replace_tables(resources=table("resources", columns), **builder.tables())
+    head, (_, _, frame, *_) = unpacked(written(profile))
+    assert sorted(head["names"][int(at)] for at in frame[2:]) == sorted(f"f{number}" for number in range(count))
+    assert all(
+        head["files"][int(file)] == f"{int(name[1:]) % 300}.py"
+        for name, file in zip(head["names"], head["file"], strict=True)
+        if name[0] == "f"
+    )
+
+
 def test_floats_and_large_numbers_are_kept_as_floats() -> None:
     head, (_, _, _, *own) = unpacked(written(of(0.5, 2.25, large=[2**62, 1])))
     is_float = [spec.get("float", False) for spec in head["columns"]]
-    assert is_float == [False, False, False, True, False, True, False, False, True]
+    assert is_float == [False, False, False, True, False, True, False, False, True, False]
     assert own == [[2.25], [1], [0.5], [1], [1], [2.0**62]]
 
 
