@@ -28,8 +28,8 @@ from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.position import likeliest
-from perfcore_check_changepoint.runs import Indexes, distinct
-from perfcore_check_changepoint.series import Points, median, without_outliers
+from perfcore_check_changepoint.runs import Indexes
+from perfcore_check_changepoint.series import Points, distinct, median, without_outliers
 from perfcore_check_changepoint.spread import spreads
 
 FEWEST = 8  # points that a drift takes at least: fewer are as well a step

@@ -21,8 +21,8 @@ from perfcore_check_changepoint.doubt import Doubt, Factors
 from perfcore_check_changepoint.located import LocatedChange, MeasuredVersions
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.runs import Indexes, Runs, distinct
-from perfcore_check_changepoint.series import NORMAL, as_floats, median, medians
+from perfcore_check_changepoint.runs import Indexes, Runs
+from perfcore_check_changepoint.series import NORMAL, as_floats, distinct, median, medians
 from perfcore_check_changepoint.sizes import student
 
 FEWEST = 3  # versions measured on both machines: two tell hardly how much their ratios vary

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Point: TypeAlias = float | Sequence[float]
 Indexes: TypeAlias = NDArray[np.int64]
-
 Sessions: TypeAlias = Sequence[Sequence[tuple[str, int]]]
 
 _DIGEST = 16  # bytes: 128 bits, so that no two windows share one by chance
@@ -162,10 +161,3 @@ def _runs(value: Point) -> Iterable[float]:
 def is_finite(run: float) -> bool:
     """Also of integers that no float can hold."""
     return isinstance(run, int) or math.isfinite(run)
-
-
-def distinct(numbers: Indexes) -> Indexes:
-    """The numbers in order, each once. `np.unique` without more to return would import NumPy's masked arrays first,
-    which takes longer than a short history."""
-    ordered = np.sort(numbers)
-    return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]

@@ -37,7 +37,8 @@ from perfcore_check_changepoint.located import LocatedChange, MachineStep, Measu
 from perfcore_check_changepoint.machine_events import Placed
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.runs import Runs, distinct
+from perfcore_check_changepoint.runs import Runs
+from perfcore_check_changepoint.series import distinct
 
 if TYPE_CHECKING:
     from perfcore.model import ChangeKind, Series

@@ -21,8 +21,8 @@ import numpy as np
 from perfcore.model import Series
 from perfcore_check_changepoint.doubt import Doubt, Factors
 from perfcore_check_changepoint.partition import Floats
-from perfcore_check_changepoint.runs import Indexes, Runs, distinct
-from perfcore_check_changepoint.series import NORMAL, median
+from perfcore_check_changepoint.runs import Indexes, Runs
+from perfcore_check_changepoint.series import NORMAL, distinct, median
 from perfcore_check_changepoint.sparse import Sparse, normal, ridge
 
 _MEETINGS = 4  # that a session needs, so that one at which the code changed is outvoted

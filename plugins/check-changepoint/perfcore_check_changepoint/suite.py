@@ -24,7 +24,7 @@ from perfcore_check_changepoint.machine import Common, Moved, common
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
-from perfcore_check_changepoint.series import as_floats, median, medians
+from perfcore_check_changepoint.series import as_floats, median, medians, quantile
 
 _LEAK = 0.35  # share of a step of the machine by which a series may move more than that
 _BESIDE = 3  # versions that these may be apart
@@ -135,7 +135,7 @@ class _Scaled:
             starts = first[self.counts > 0]  # of a version without runs there is nothing to reduce
             ranges = np.maximum.reduceat(self.runs, starts) - np.minimum.reduceat(self.runs, starts)
             spans = ranges[self.counts[self.counts > 0] > 1]
-        return bool(len(spans)) and float(np.quantile(spans, _MOSTLY)) > _EXACT
+        return bool(len(spans)) and quantile(spans, _MOSTLY) > _EXACT
 
     def without(self, machine: Floats, machines: Indexes | None) -> Runs:
         """The series as it would be on a machine that is always the same; `machines` are those of its runs."""

@@ -171,8 +171,15 @@ def _resampled_middles(size: int, resamples: int, stream: int) -> Positions:
 
 
 def _interval(draws: Array, confidence: float) -> tuple[float, float]:
-    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
+    ordered = np.sort(draws)
+    return _quantile(ordered, (1 - confidence) / 2), _quantile(ordered, (1 + confidence) / 2)
+
+
+def _quantile(ordered: Array, share: float) -> float:
+    """Between the values next to it in proportion, as NumPy's, which imports masked arrays."""
+    low, part = divmod(share * (len(ordered) - 1), 1)
+    first, second = (ordered.item(min(int(low) + step, len(ordered) - 1)) for step in (0, 1))
+    return first + (second - first) * part if part < 0.5 else second - (second - first) * (1 - part)
 
 
 def _doubled_ranks(values: Array) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from itertools import pairwise
-from statistics import NormalDist
+from statistics import NormalDist, median
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -223,7 +223,7 @@ def _measurements(series: Series, position: int) -> dict[object, Array]:
 def _noise(measurements: Sequence[Array]) -> float:
     """The variance of a run within its session: the median of all measurements."""
     variances = [float(runs.var(ddof=1)) for runs in measurements if len(runs) > 1]
-    return float(np.median(variances)) if variances else 0.0
+    return median(variances) if variances else 0.0
 
 
 def _difference(
