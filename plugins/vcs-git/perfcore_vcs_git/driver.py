@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from perfcore.text import printable
 from perfcore_vcs_git import discovery, head, history
 from perfcore_vcs_git.command import Runner
 from perfcore_vcs_git.discovery import Places
+from perfcore_vcs_git.kept_walk import KeptWalk
 from perfcore_vcs_git.objects import Found, Objects
 from perfcore_vcs_git.revisions import Revisions, require_full_id
 
@@ -65,15 +66,15 @@ class Git:
         return discovery.home(self._places)
 
     def walk_minor_versions(self, head: str) -> Iterator[MinorVersion]:
-        """`head` and its ancestors, streamed from one git process. In a shallow clone the walk ends where the
-        clone does; the last versions then have no parents."""
+        """`head` and its ancestors, streamed from one git process; of a long history git is asked for what came since
+        the last walk. In a shallow clone the walk ends where the clone does; the last versions then have no parents."""
         require_full_id(head)
-        return self._walk(head)
+        return self._explained(head, lambda: history.walk(self._runner, head, KeptWalk(self._places)))
 
     def newest_minor_versions(self, head: str, count: int) -> Iterator[MinorVersion]:
         """As `git log -n COUNT` lists them: by the times of commits, each after one of its children."""
         require_full_id(head)
-        return self._walk(head, count)
+        return self._explained(head, lambda: history.newest(self._runner, head, count))
 
     def walk_major_versions(self) -> Iterator[MajorVersion]:
         """The local branches."""
@@ -235,9 +236,9 @@ class Git:
     def _head(self) -> head.Head:
         return head.read(self._runner, self._objects, self._places)
 
-    def _walk(self, head: str, newest: int | None = None) -> Iterator[MinorVersion]:
+    def _explained(self, head: str, walk: Callable[[], Iterator[MinorVersion]]) -> Iterator[MinorVersion]:
         try:
-            yield from history.walk(self._runner, head, newest)
+            yield from walk()
         except VersionError:
             self._revisions.commit(head)  # says it better where the head itself is the reason
             raise

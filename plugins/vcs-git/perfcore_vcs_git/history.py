@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from io import BytesIO
+from typing import IO, TYPE_CHECKING
 
 from perfcore.errors import VersionError
 from perfcore.model import MinorVersion
 from perfcore_vcs_git.command import finish, stop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from perfcore_vcs_git.command import Runner
+    from perfcore_vcs_git.kept_walk import KeptWalk
 
 _FORMAT = "--format=tformat:%H%x00%P%x00%an%x00%ae%x00%ct%x00%s"
 _FIELDS = 6
+# Or else git writes to a pipe commit by commit, at more than the cost of reading.
+_ENVIRONMENT = {"GIT_FLUSH": "0"}
 # The capacity of a pipe on Linux (pipe(7)): a larger read would get no more.
 _CHUNK = 1 << 16
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -24,33 +30,39 @@ _SECONDS = re.compile(r"[0-9]{1,18}")
 _version = functools.partial(tuple.__new__, MinorVersion)  # as `MinorVersion._make`, without a call of Python
 
 
-def walk(runner: Runner, head: str, newest: int | None = None) -> Iterator[MinorVersion]:
-    """`head` and its ancestors, as git prints them; at most the `newest` in git's default order.
+def walk(runner: Runner, head: str, kept: KeptWalk) -> Iterator[MinorVersion]:
+    """`head` and its ancestors, as git prints them, or printed them before.
 
     `--date-order` is the one order of git that is both newest first and never has a version after its parent,
     whatever the clocks said; it streams at once where git keeps a commit-graph, and elsewhere reads all commits
     first, which costs no more in the end. The order is git's own, not its default: that one breaks when clocks
     are wrong.
     """
-    process = runner.start(
-        "log",
-        *("-z", "--date-order" if newest is None else f"--max-count={newest}", _FORMAT, "--encoding=UTF-8"),
-        *("--no-show-signature", "--no-color", "--no-decorate", "--no-patch"),
-        head,
-        "--",
-        env={"GIT_FLUSH": "0"},  # or else git writes to a pipe commit by commit, at more than the cost of reading
-    )
+    with contextlib.ExitStack() as opened:
+        opened.callback(kept.close)
+        if last := kept.read():
+            opened.enter_context(last.records)
+        if last is not None and last.head == head:
+            yield from _parsed(last.records.read)
+            return
+        if last is not None and (newer := _newer(runner, last.head, head)) is not None:
+            yield from _parsed(_recorded(_chained(BytesIO(newer), last.records), kept))
+        else:
+            yield from _listed(runner, ("--date-order",), head, kept)
+        kept.keep(head)
+
+
+def newest(runner: Runner, head: str, count: int) -> Iterator[MinorVersion]:
+    """`head` and its ancestors in git's default order, at most so many."""
+    return _listed(runner, (f"--max-count={count}",), head)
+
+
+def _listed(runner: Runner, options: Sequence[str], head: str, kept: KeptWalk | None = None) -> Iterator[MinorVersion]:
+    process = runner.start(*_log(*options), head, "--", env=_ENVIRONMENT)
     done = False
     try:
-        unlisted: list[str] = []
-        incomplete = b""
-        while chunk := process.stdout.read1(_CHUNK):
-            records, zero, incomplete = (incomplete + chunk).rpartition(b"\0")
-            if zero:
-                fields = unlisted + records.decode("utf-8", "replace").split("\0")
-                end = len(fields) - len(fields) % _FIELDS
-                unlisted = fields[end:]
-                yield from _versions(fields[:end])
+        read = process.stdout.read1
+        yield from _parsed(read if kept is None else _recorded(read, kept))
         done = True
     finally:
         if not done:
@@ -58,6 +70,50 @@ def walk(runner: Runner, head: str, newest: int | None = None) -> Iterator[Minor
     status, complaint = finish(process)
     if status:
         raise runner.explain(("log",), status, complaint)
+
+
+def _newer(runner: Runner, base: str, head: str) -> bytes | None:
+    """What git prints of the commits since an ancestor, if it would print these and then, in its order, that ancestor:
+    where they are descendants of it, all of them. None for anything else."""
+    try:
+        records = runner.run(*_log("--date-order"), head, f"^{base}", "--")
+    except VersionError:  # the commit of the earlier walk may be gone
+        return None
+    fields = records.decode("ascii", "replace").split("\0")[:-1]
+    later = {base, *fields[0::_FIELDS]}
+    parents = list(map(str.split, fields[1::_FIELDS]))
+    return records if parents and all(of_one and later.issuperset(of_one) for of_one in parents) else None
+
+
+def _log(*options: str) -> tuple[str, ...]:
+    plain = ("--encoding=UTF-8", "--no-show-signature", "--no-color", "--no-decorate", "--no-patch")
+    return "log", "-z", *options, _FORMAT, *plain
+
+
+def _chained(first: IO[bytes], second: IO[bytes]) -> Callable[[int], bytes]:
+    return lambda size: first.read(size) or second.read(size)
+
+
+def _recorded(read: Callable[[int], bytes], kept: KeptWalk) -> Callable[[int], bytes]:
+    def recorded(size: int) -> bytes:
+        part = read(size)
+        kept.record(part)
+        return part
+
+    return recorded
+
+
+def _parsed(read: Callable[[int], bytes]) -> Iterator[MinorVersion]:
+    """The versions of records, which are read part by part."""
+    unlisted: list[str] = []
+    incomplete = b""
+    while part := read(_CHUNK):
+        records, zero, incomplete = (incomplete + part).rpartition(b"\0")
+        if zero:
+            fields = unlisted + records.decode("utf-8", "replace").split("\0")
+            end = len(fields) - len(fields) % _FIELDS
+            unlisted = fields[end:]
+            yield from _versions(fields[:end])
 
 
 def parse_commit(id: str, data: bytes, *, ends_here: bool = False) -> MinorVersion:

@@ -9,11 +9,12 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from perfcore_testing.processes import PATIENCE
-from perfcore_vcs_git import Git
+from perfcore_vcs_git import Git, kept_walk
+from perfcore_vcs_git.command import Runner
 
 from perfcore.errors import VersionError
 
@@ -283,3 +284,132 @@ def git_children() -> list[str]:
         if match and match[2] == "git" and int(match[3]) == os.getpid():
             mine.append(match[1])
     return mine
+
+
+def kept(script: GitScript) -> Path:
+    return script.root / ".git" / "perfcore-walk"
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walks of short histories are kept as well."""
+    monkeypatch.setattr(kept_walk, "_LEAST", 1)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_kept_walk_goes_on_as_git_would(driver: Git, script: GitScript, seed: int) -> None:
+    imported(script, tangle(120, seed))
+    heads = script.git("rev-list", "--reverse", "main").split()
+    chance = random.Random(seed)
+    followed = 0
+    for head in [*sorted(chance.sample(range(len(heads)), 25)), *chance.sample(range(len(heads)), 10)]:
+        before = kept(script).read_bytes() if kept(script).exists() else b""
+        walked = list(driver.walk_minor_versions(heads[head]))
+        listed = script.git("rev-list", "--date-order", "--parents", heads[head]).splitlines()
+        assert [(version.id, version.parents) for version in walked] == [
+            (line.split()[0], tuple(line.split()[1:])) for line in listed
+        ]
+        assert list(driver.walk_minor_versions(heads[head])) == walked
+        followed += kept(script).read_bytes() != before
+    assert followed
+
+
+@pytest.mark.usefixtures("few")
+def test_only_what_came_since_is_asked_of_git(driver: Git, script: GitScript, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = imported(script, line(30))
+    list(driver.walk_minor_versions(first))
+    script.git("checkout", "--quiet", "main")
+    script.git("commit", "--quiet", "--allow-empty", "--message=later")
+    head = script.git("rev-parse", "HEAD")
+    asked: list[tuple[str, ...]] = []
+    start = Runner.start
+
+    def told(runner: Runner, *words: str, **more: Any) -> Any:
+        asked.append(words)
+        return start(runner, *words, **more)
+
+    monkeypatch.setattr(Runner, "start", told)
+    assert [version.subject for version in driver.walk_minor_versions(head)][:2] == [
+        "later",
+        "Change number 29 of a long history",
+    ]
+    assert [words[-3:] for words in asked] == [(head, f"^{first}", "--")]
+    asked.clear()
+    assert len(list(driver.walk_minor_versions(head))) == 31
+    assert asked == []
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("how", ["replaced", "packed", "grafted"])
+def test_rewritten_parents_are_seen_and_no_walk_of_them_is_kept(driver: Git, script: GitScript, how: str) -> None:
+    head = imported(script, line(20))
+    assert len(list(driver.walk_minor_versions(head))) == 20
+    before = kept(script).read_bytes()
+    fifth = script.git("rev-parse", "main~5")
+    if how == "grafted":
+        (script.root / ".git" / "info").mkdir(exist_ok=True)
+        (script.root / ".git" / "info" / "grafts").write_text(f"{fifth}\n")
+    else:
+        script.git("replace", "--graft", fifth)
+        if how == "packed":
+            script.git("pack-refs", "--all", "--prune")
+    assert len(list(driver.walk_minor_versions(head))) == 6
+    assert kept(script).read_bytes() == before
+    if how != "grafted":
+        script.git("replace", "--delete", fifth)
+        assert len(list(driver.walk_minor_versions(head))) == 20
+
+
+@pytest.mark.usefixtures("few")
+def test_a_shallow_clone_that_is_deepened_shows_more(script: GitScript, tmp_path: Path) -> None:
+    head = imported(script, line(20))
+    script.git("clone", "--quiet", "--depth=5", "--branch=main", f"file://{script.root}", str(tmp_path / "clone"))
+    driver = Git(tmp_path / "clone")
+    for _ in range(2):
+        assert len(list(driver.walk_minor_versions(head))) == 5
+    script.git("-C", str(tmp_path / "clone"), "fetch", "--quiet", "--deepen=5")
+    for _ in range(2):
+        assert len(list(driver.walk_minor_versions(head))) == 10
+    driver.close()
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("what", ["folder", "pipe", "link"])
+def test_whatever_stands_in_the_place_of_a_walk_is_no_hindrance(driver: Git, script: GitScript, what: str) -> None:
+    head = imported(script, line(20))
+    if what == "folder":
+        kept(script).mkdir()
+    elif what == "pipe":
+        os.mkfifo(kept(script))
+    else:
+        kept(script).symlink_to(script.root / "nowhere")
+    assert len(list(driver.walk_minor_versions(head))) == 20
+    assert len(list(driver.walk_minor_versions(head))) == 20
+
+
+@pytest.mark.usefixtures("few")
+def test_a_damaged_walk_is_not_believed(driver: Git, script: GitScript) -> None:
+    head = imported(script, line(20))
+    walked = list(driver.walk_minor_versions(head))
+    whole = kept(script).read_bytes()
+    chance = random.Random(1)
+    for number in range(60):
+        damaged = bytearray(whole)
+        if number % 3:
+            damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        else:
+            del damaged[chance.randrange(len(whole)) :]
+        kept(script).write_bytes(damaged)
+        assert list(driver.walk_minor_versions(head)) == walked
+        assert kept(script).read_bytes() == whole
+
+
+def test_walks_of_few_commits_and_parts_of_walks_are_not_kept(driver: Git, script: GitScript) -> None:
+    head = imported(script, line(700))
+    next(driver.walk_minor_versions(head))
+    list(driver.newest_minor_versions(head, 600))
+    list(driver.walk_minor_versions(script.git("rev-parse", "main~300")))
+    assert not kept(script).exists()
+    list(driver.walk_minor_versions(head))
+    assert kept(script).exists()
