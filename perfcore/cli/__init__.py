@@ -22,11 +22,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     if arguments in (["--version"], ["-V"]):
         try:
-            return _tell_version()
+            return tell_version()
         except OSError:  # nobody reads it, or the disk is full: this is told as everywhere
             from perfcore.cli.outcome import finished
 
-            return finished(_tell_version)
+            return finished(tell_version)
     if is_process:
         _look_less_for_garbage()
         sys.meta_path.insert(0, _OneThreadForNumPy)
@@ -39,51 +39,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _short_answer(words: Sequence[str]) -> int | None:
-    """Answer a verb with plain options, or the help of a collector, as the parser of arguments would, whose import
+    """Answer a verb with plain options, or a collector, as the parser of arguments would, whose import
     takes longer than the answer. None where it has to."""
     from perfcore.cli.verbs import VERBS
 
     verb, *rest = words or ("",)
     page = VERBS[verb].page if verb in VERBS else ""
-    is_help = len(rest) == 2 and verb == "collect" and rest[1] in ("--help", "-h") and rest[0][:1] != "-"
-    if not page and not is_help:
+    if is_collector := verb == "collect" and len(rest) > 1 and rest[0][:1] not in ("", "-"):
+        page = "help_page" if rest[1:] in (["--help"], ["-h"]) else "collect_plain"
+    if not page:
         return None
     from importlib import import_module
 
     from perfcore.cli.console import new_console
     from perfcore.cli.outcome import finished
 
-    module: Any = import_module(f"perfcore.cli.{page or 'help_page'}")
-    options: Any = _plain_options(rest, module.PLAIN) if page else {"collector": rest[0]}
-    if options is None:
+    module: Any = import_module(f"perfcore.cli.{page}")
+    plain: Any = [{"collector": rest[0], "words": rest[1:]}, ()] if is_collector else plain_options(rest, module.PLAIN)
+    if plain is None or plain[1]:
         return None
     answered = True
 
     def answer() -> int:
         nonlocal answered
         with new_console() as console:
-            answered = module.show(console, **options) is not False
+            answered = module.show(console, **plain[0]) is not False
         return 0
 
     code = finished(answer, debug=bool(os.environ.get("PERF_DEBUG")))
     return code if answered else None
 
 
-def _plain_options(words: Sequence[str], options: Mapping[str, tuple[str, type]]) -> dict[str, bool | int] | None:
-    """The values that `--short`, `-n 5`, `-n5`, `-5` or `--last=5` give to names. None where a word is anything else,
-    wrong ones included."""
-    values: dict[str, bool | int] = {}
+def plain_options(
+    words: Sequence[str], options: Mapping[str, tuple[str, type]]
+) -> tuple[dict[str, bool | int | str], list[str]] | None:
+    """(values, the words behind the options): those that `--short`, `-n 5`, `-n5`, `-5` or `--last=5` give to names.
+    None where an option is anything else, wrong ones included."""
+    values: dict[str, bool | int | str] = {}
     rest = iter(words)
     for word in rest:
-        text = f"-n{word[1:]}" if word[:1] == "-" and word[1:].isdigit() else word  # as in git
+        if word[:1] != "-" or word == "--":
+            return values, [word, *rest][word == "--" :]
+        text = f"-n{word[1:]}" if word[1:].isdigit() else word  # as in git
         flag, attached, value = text.partition("=") if text[:2] == "--" else (text[:2], text[2:], text[2:])
         name, kind = options.get(flag, ("", None))
         value = value if attached or kind is bool else next(rest, "")
         number = kind is int and value.isascii() and value.isdigit() and len(value) <= 9  # the parser reads longer ones
-        if not number and (kind is not bool or attached):
+        if not (number or (kind is bool and not attached) or (kind is str and value[:1] not in ("", "-"))):
             return None
-        values[name] = int(value) if number else True
-    return values
+        values[name] = int(value) if number else True if kind is bool else value
+    return values, []
 
 
 def _look_less_for_garbage() -> None:
@@ -123,7 +128,8 @@ class _OneThreadForNumPy:
         return spec
 
 
-def _tell_version() -> int:
+def tell_version() -> int:
+    """Print the version."""
     from perfcore import __version__
 
     print(f"perfcore {__version__}", flush=True)

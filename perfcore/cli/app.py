@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from perfcore.cli import tell_version
 from perfcore.cli.console import console_of
 from perfcore.cli.options import invoke, named
 from perfcore.cli.outcome import finished
@@ -68,11 +69,9 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
+def _version(wanted: bool) -> None:
     if wanted:
-        from perfcore import __version__
-
-        print(f"perfcore {__version__}")
+        tell_version()
         raise typer.Exit(0)
 
 
@@ -90,8 +89,7 @@ def options(
         bool, typer.Option("--no-plugins", is_eager=True, help="Leave out observers and commands from elsewhere.")
     ] = False,
     version: Annotated[
-        bool,
-        typer.Option("--version", "-V", is_eager=True, callback=_print_version, help="Print the version and exit."),
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_version, help="Print the version and exit.")
     ] = False,
 ) -> None:
     console_of(ctx)

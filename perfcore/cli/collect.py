@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from typing import Annotated, Any, Optional
 
 import attrs
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from perfcore.cli import options
+from perfcore.cli import collect_plain, options
 from perfcore.cli.console import Console
-from perfcore.config.settings import Option, options_of
+from perfcore.cli.summary_table import measure
 from perfcore.errors import UsageError
 from perfcore.measure import commands
+from perfcore.measure.params import filled
 from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
-from perfcore.measure.schedule import Schedule, split_options
+from perfcore.measure.schedule import split_options
 from perfcore.model import Job, Step
-from perfcore.plugins.drivers import guard, settings_of
-from perfcore.plugins.installed import PluginInfo
+
+Texts = Optional[list[str]]
 
 
 class Collector(TyperCommand):
@@ -47,7 +47,7 @@ class Collectors(TyperGroup):
             help=(inspect.getdoc(driver) or "").strip(),
             # What stands behind the command is the command's, also where it looks like an option of ours.
             context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False},
-        )(options.with_options(_collect(name), _options(found, driver), found))
+        )(options.with_options(_collect(name), collect_plain.options_of(found, driver), found))
         return options.named(single, name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -70,36 +70,26 @@ app = typer.Typer(
 def collectors() -> None: ...
 
 
-def _options(found: PluginInfo, driver: type[Any]) -> list[Option]:
-    """Those of the schedule, with the defaults that the collector has for them, and its own."""
-    settings = settings_of(driver)
-    with guard(found, "schedule"):
-        defaults = dict(getattr(driver, "schedule", {}))
-    schedule = [o._replace(default=defaults.get(o.name, o.default)) for o in options_of(Schedule)]
-    return [*schedule, *(options_of(settings) if settings else ())]
-
-
 def _collect(collector: str) -> Any:
     def collect(
         ctx: typer.Context,
         argv: Annotated[
-            Optional[list[str]],
-            typer.Argument(metavar="[--] COMMAND [ARG]...", help="The command.", show_default=False),
+            Texts, typer.Argument(metavar="[--] COMMAND [ARG]...", help="The command.", show_default=False)
         ] = None,
         command: Annotated[
-            Optional[list[str]],
+            Texts,
             typer.Option(
                 "--command", "-c", metavar="TEXT", help="A command as one text, instead of COMMAND; several take turns."
             ),
         ] = None,
         workload: Annotated[
-            Optional[list[str]],
+            Texts,
             typer.Option(
                 "--workload", "-w", metavar="WORD", help="The last argument of each command; repeatable, one job each."
             ),
         ] = None,
         param: Annotated[
-            Optional[list[str]],
+            Texts,
             typer.Option("--param", "-P", metavar="NAME=1..10", help="Put each of 1..10 or a,b,c in place of {NAME}."),
         ] = None,
         version: options.Version = None,
@@ -116,11 +106,10 @@ def _collect(collector: str) -> Any:
         shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
         cwd: options.Cwd = None,
         env: Annotated[
-            Optional[list[str]],
-            typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command."),
+            Texts, typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command.")
         ] = None,
         postprocess: Annotated[
-            Optional[list[str]],
+            Texts,
             typer.Option(
                 "--postprocess", "-p", metavar="NAME", help="Apply this postprocessor, with its configured options."
             ),
@@ -132,34 +121,26 @@ def _collect(collector: str) -> Any:
         *,
         values: dict[str, Any],
     ) -> None:
-        from perfcore.cli.summary_table import measure  # not for the help
-
         console: Console = ctx.obj
         repository = console.repository
         schedule, params = split_options(values)
         directory = working_directory(repository, cwd)
-        step = Step(name=collector, params=params)
-        steps = tuple(Step(name=name) for name in postprocess or ())
+        step, steps = Step(name=collector, params=params), tuple(Step(name=name) for name in postprocess or ())
         jobs = [
             attrs.evolve(job, cwd=directory, env=options.variables(env or []), collector=step, postprocessors=steps)
             for job in _commands(argv or [], command or [], workload or [], param or [], shell)
         ]
-        measure(
-            console,
-            repository,
-            MeasureRequest(
-                jobs=tuple(jobs),
-                versions=select_versions(repository, version, since, every, until, tags, last=last, step=nth),
-                schedule=schedule,
-                building=configured_build(repository, skip=no_build or dry_run, rebuild=rebuild),
-                register=register,
-                missing=missing,
-                resume=resume,
-                executor=executor,
-            ),
-            as_json=as_json,
-            dry_run=dry_run,
+        request = MeasureRequest(
+            jobs=tuple(jobs),
+            versions=select_versions(repository, version, since, every, until, tags, last=last, step=nth),
+            schedule=schedule,
+            building=configured_build(repository, skip=no_build or dry_run, rebuild=rebuild),
+            register=register,
+            missing=missing,
+            resume=resume,
+            executor=executor,
         )
+        measure(console, repository, request, as_json=as_json, dry_run=dry_run)
 
     return collect
 
@@ -168,11 +149,7 @@ def _commands(argv: list[str], texts: list[str], workloads: list[str], params: l
     if argv and texts:
         raise UsageError("a command stands either after `--` or in --command, not in both")
     words = [[text] if shell else commands.split(text, "--command") for text in texts] or [argv]
-    values: list[tuple[list[str], Mapping[str, str]]] = [(command, {}) for command in words]
-    if params:
-        from perfcore.measure.params import filled
-
-        values = filled(words, params, shell=shell)
+    values = filled(words, params, shell=shell) if params else [(command, {}) for command in words]
     return [
         attrs.evolve(commands.job(command, workload=load, shell=shell), params=chosen)
         for command, chosen in values

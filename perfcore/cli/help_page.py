@@ -15,6 +15,7 @@ from perfcore import __version__, files
 from perfcore.plugins.installed import file_state, forget_oldest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from perfcore.cli.console import Console
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _FORM = ("COLUMNS", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")  # variables on which the words and the lines depend
 
 
-def show(console: Console, collector: str) -> bool:
+def show(console: Console, collector: str, words: Sequence[str]) -> bool:
     """Print the help of a collector. False, and nothing is printed, where it is not known."""
     path = _file(console, collector)
     data = None if path is None else files.cached(path)

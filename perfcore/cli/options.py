@@ -109,19 +109,16 @@ def invoke(command: Any, words: Sequence[str], prog: str) -> Any:
 
 def _parameter(option: Option) -> inspect.Parameter:
     info = option.info
-    flag = option.flag
-    if option.type is bool and not option.many:
-        annotation: Any = Optional[bool]
-        declarations = [*info.flags, f"{flag}/--no-{flag[2:]}"]
-    else:
-        annotation = Optional[list[str]] if option.many else Optional[str]
-        declarations = [*info.flags, flag]
+    annotation: Any = Optional[list[str]] if option.many else Optional[bool] if option.type is bool else Optional[str]
     metavar = info.metavar or ("|".join(info.choices) if info.choices else None)
     metavar = metavar or ("SECONDS" if info.unit == "s" else _METAVARS.get(option.type.__name__, "TEXT"))
     annotated = Annotated[
         annotation,
         typer.Option(
-            *declarations, help=help_of(option), metavar=None if option.type is bool else metavar, show_default=False
+            *option.spellings,
+            help=help_of(option),
+            metavar=None if option.type is bool else metavar,
+            show_default=False,
         ),
     ]
     name = f"option_{option.name}"

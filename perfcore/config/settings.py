@@ -65,6 +65,12 @@ class Option(NamedTuple):
         """The long command-line form, `--max-runs` for the key `max_runs`."""
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All its forms on the command line, `-r` and `--repeat`, or `--fast/--no-fast`."""
+        off = f"/--no-{self.flag[2:]}" if self.type is bool and not self.many else ""
+        return (*self.info.flags, self.flag + off)
+
 
 def option(
     default: Any = _REQUIRED,

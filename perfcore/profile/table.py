@@ -30,22 +30,8 @@ if TYPE_CHECKING:
 
     import polars
 
-__all__ = [
-    "CODES",
-    "Column",
-    "ColumnBuilder",
-    "ColumnSpec",
-    "DType",
-    "Role",
-    "Table",
-    "TableBuilder",
-    "Value",
-    "column",
-    "concat",
-    "from_buffer",
-    "refuse_unlike",
-    "table",
-]
+__all__ = ["CODES", "Column", "ColumnBuilder", "ColumnSpec", "DType", "Role", "Table", "TableBuilder", "Value"]
+__all__ += ["column", "concat", "from_buffer", "refuse_unlike", "table"]
 
 _TOGETHER = 1000  # rows that go to the columns at once
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 from perfcore_testing import profiles
 from perfcore_testing.distributions import Site
 from perfcore_testing.project import Done, Project
 
-from perfcore.cli import main
+from perfcore.cli import collect, collect_plain, main, options
 from perfcore.library import open_repository
+from perfcore.plugins import Plugins
 
 SCRIPT = """
 import atexit, gc, sys
@@ -132,6 +135,57 @@ def test_plain_options_fail_as_the_parser_does(tmp_path: Path, project: Project,
         parsed = project.run(*words, "-C", ".", *line.split(), cwd=directory)
         assert plain.code not in (0, 1)
         assert (plain.code, plain.out, plain.err) == (parsed.code, parsed.out, parsed.err)
+
+
+COLLECTED = [
+    *("-- true", "true", "true --help", "-r 1 -- true -- -x", "--repeat=2 --warmup 0 true", "-r 1 -r 2 -- true"),
+    *("--timeout 10 -- true", "--stdin=f -- cat", "--order random -- true", "--cpus 0 -- true", "-r1 true"),
+    *("--on-failure ignore -- false", "-r x -- true", "-r 0 true", "--timeout 1y true", "''", "-- '' x"),
+    *("--order sideways -- true", "--budget 0.01 true", "-r 2 -t 0.001 -- true", "-- nosuchprogram", "-- false"),
+]
+"""Arguments of `collect time` that need no parser."""
+NOT_PLAIN = [
+    *("", "--", "-r", "-r 1", "-r -1 true", "-r= true", "-r=1 true", "--repeat= true", "--rep 1 true", "-", "-- "),
+    *("--nosuch 1 true", "-c true", "--json true", "--dry-run -- true", "-w 1 -- echo", "--help -- true"),
+    *("--order sideways -r x true",),
+]
+"""Those that the parser has to look at, and one with two errors, of which it tells the first by declaration."""
+
+
+@pytest.mark.parametrize("line", [f"time {words}" for words in (*COLLECTED, *NOT_PLAIN)] + ["nosuch true", "'' true"])
+def test_a_collection_needs_no_parser_and_is_what_the_parser_makes_of_it(project: Project, line: str) -> None:
+    (project.path / "f").write_text("text")
+    words = ("collect", *shlex.split(line))
+    plain, parsed = project.perf(*words, code=None), project.perf("-C", ".", *words, code=None)
+    assert plain.code == parsed.code
+    assert [line.split()[:1] for line in plain.lines] == [line.split()[:1] for line in parsed.lines]
+    assert _without_notes(plain.err) == _without_notes(parsed.err)
+    saved = [(row["config_id"], row["cmd"], row["args"]) for row in project.perf("status", "--json").json["pending"]]
+    assert len(saved) in (0, 2)
+    assert len(set(saved)) <= 1
+
+
+def _without_notes(text: str) -> str:
+    """Less what the machine did besides, and the numbers."""
+    lines = [line for line in text.splitlines(keepends=True) if not line.startswith("note: ") or "perf check" in line]
+    return re.sub(r"[0-9]+", "0", "".join(lines))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("line", ["-r 1 -- true", "--repeat=2 --timeout 10 true"])
+def test_a_collection_imports_no_parser(project: Project, line: str) -> None:
+    script = "import sys; from perfcore.cli import main; main(); print('typer' in sys.modules, file=sys.stderr)"
+    done = project.run(sys.executable, "-c", script, "collect", "time", *line.split())
+    assert done.err.splitlines()[-1] == "False", done
+
+
+def test_the_plain_collection_knows_the_flags_of_the_parser() -> None:
+    """A collector whose option is written like one of these is refused by the parser."""
+    app = typer.Typer(add_completion=False)
+    app.command()(options.with_options(collect._collect("time"), [], next(iter(Plugins().infos("collector")))))
+    parameters = options.named(app, "time").params
+    flags = {flag for parameter in parameters for flag in (*parameter.opts, *parameter.secondary_opts)}
+    assert {flag for flag in flags if flag[0] == "-"} | {"-h", "--help"} == collect_plain.PARSED
 
 
 SLOW = """
