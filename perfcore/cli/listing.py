@@ -75,6 +75,6 @@ def pending_json(number: int, waiting: Pending) -> dict[str, Any]:
 def moment(nanoseconds: int) -> str:
     """Local date and time, to the second."""
     try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(nanoseconds / 1e9))
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(nanoseconds // 1_000_000_000))
     except (OverflowError, ValueError, OSError):  # no such year in the C library
         return "?"

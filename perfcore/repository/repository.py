@@ -185,9 +185,7 @@ class Repository:
         """The same for listings: a damaged index is a warning and has no entries. A `catalog` makes the answer for
         many versions cheap."""
         try:
-            if catalog is None:
-                return self.entries(version)
-            return self._complete(catalog.entries(self.vcs_name, version))
+            return self._complete(catalog.entries(self.vcs_name, version)) if catalog else self.entries(version)
         except FormatError as error:
             self.leave_out(error)
             return ()
@@ -276,11 +274,12 @@ class Repository:
 
     def _complete(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Entries of version 1 of the index have only name and time; their profiles have the rest."""
-        if "" not in [entry.type for entry in entries]:  # of one or two entries for each of many versions
-            return entries
-        from perfcore.repository.entries import completed
+        for entry in entries:  # one or two for each of many versions
+            if not entry.type:
+                from perfcore.repository.entries import completed
 
-        return tuple(entry if entry.type else completed(self, entry) for entry in entries)
+                return tuple(entry if entry.type else completed(self, entry) for entry in entries)
+        return entries
 
 
 def open_vcs(

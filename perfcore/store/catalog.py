@@ -82,12 +82,11 @@ class Catalog:
 
     def entries(self, vcs: str, version: str) -> tuple[Entry, ...]:
         """The live entries of a version. FormatError where its index is damaged."""
-        folder = self._folders.get(version[:2])
-        raw = folder.indexes.get(version[2:]) if folder is not None else None
-        index = None if raw is None else _cached_index(raw)
-        if index is not None and index.version == version and index.vcs == vcs:  # as for nearly every version
-            return index.entries
-        return self._look(vcs, version)
+        try:
+            index = _decode_index(self._folders[version[:2]].indexes[version[2:]])  # as for nearly every version
+        except (KeyError, *_UNREADABLE):
+            return self._look(vcs, version)
+        return index.entries if index.version == version and index.vcs == vcs else self._look(vcs, version)
 
     def _look(self, vcs: str, version: str) -> tuple[Entry, ...]:
         if self._stamps is None:

@@ -167,4 +167,6 @@ def _inode(path: Path) -> int:
 
 def _checksum(space: str, group: str, key: str, data: bytes) -> bytes:
     names = f"{space}\0{group}\0{key}\0".encode("utf-8", "surrogatepass")
-    return hashlib.sha1(names + data, usedforsecurity=False).digest()
+    digest = hashlib.sha1(names, usedforsecurity=False)
+    digest.update(data)
+    return digest.digest()
