@@ -42,6 +42,7 @@ from perfcore_testing.project import Project
 from perfcore.library import open_repository
 from perfcore.model import Entry
 from perfcore.model.listener import SilentListener
+from perfcore.model.record import replace
 from perfcore.plugins import Plugins
 from perfcore.store import objects
 from perfcore.store.read_model import ReadModel
@@ -151,7 +152,7 @@ def rounds(folder: Path, over: str, writers: int, count: int) -> dict[str, objec
 
 def _register(clone: Project, wall: int) -> str:
     history = open_repository(clone.path)
-    made = attrs.evolve(profiles.timed(3, wall), origin=history.version(), created=wall)
+    made = replace(profiles.timed(3, wall), origin=history.version(), created=wall)
     return history.register(history.save(made)).profile
 
 
@@ -191,7 +192,7 @@ def _version(number: int) -> str:
 
 def _enter(store: Store, number: int) -> None:
     version = _version(number)
-    made = attrs.evolve(profiles.timed(100, 1000 + number), origin=version, created=number)
+    made = replace(profiles.timed(100, 1000 + number), origin=version, created=number)
     content, tables = store.encode_profile(made)
     id = objects.identify(objects.Object("profile", "time", content))
     entry = Entry(profile=id, created=number, name=f"p{number}", type="time", cmd="./work", tables=tables)

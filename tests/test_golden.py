@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_command_store.examination import examine
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Entry, Header, Profile, Tool
+from perfcore.model.record import replace
 from perfcore.profile import codec, pieces
 from perfcore.profile.columns import Value
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
@@ -152,7 +152,7 @@ def stacked(version: int) -> Profile:
     }
     builder = TableBuilder("resources", list(columns))
     builder.extend({spec.name: values for spec, values in columns.items()})
-    return attrs.evolve(profile("timed"), tables={"resources": builder.build(), **stacks.tables()})
+    return replace(profile("timed"), tables={"resources": builder.build(), **stacks.tables()})
 
 
 def calls(profile: Profile) -> list[Any]:
@@ -184,7 +184,7 @@ def write(store: Store) -> None:
     store.storage.create(object_key(OLD), indexes.encode(old, 1))
     for text in (b"one", b"two"):
         notes.add(store, "a subject\n", "check", text)
-    waiting = attrs.evolve(profile("everything"), origin=HASHED, dirty=True)
+    waiting = replace(profile("everything"), origin=HASHED, dirty=True)
     pending.save(store, waiting)
     store.storage.create(f"jobs/{UNSEALED}", store.encode_profile(waiting)[0])
     shared: dict[str, list[str]] = {}
@@ -208,13 +208,13 @@ def bits(value: Any) -> Any:
     return struct.pack("<d", value) if isinstance(value, float) else value
 
 
-def check(read: Profile, name: str) -> None:
-    expected = profile(name)
-    for field in attrs.fields(Profile):
-        if field.name not in ("tables", "origin", "dirty"):
-            assert getattr(read, field.name) == getattr(expected, field.name), field.name
-    assert set(read.tables) == set(TABLES[name])
-    for table, columns in TABLES[name].items():
+def check(read: Profile, of: str) -> None:
+    expected = profile(of)
+    for name in Profile.__struct_fields__:
+        if name not in ("tables", "origin", "dirty"):
+            assert getattr(read, name) == getattr(expected, name), name
+    assert set(read.tables) == set(TABLES[of])
+    for table, columns in TABLES[of].items():
         assert [c.spec for c in read.tables[table].columns] == list(columns)
         for spec, values in columns.items():
             assert list(map(bits, read.tables[table][spec.name])) == list(map(bits, values)), spec

@@ -11,7 +11,6 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from perfcore_storage_local import LocalStorage
 from perfcore_testing import profiles
@@ -19,6 +18,7 @@ from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
 from perfcore.model import Entry
+from perfcore.model.record import replace
 from perfcore.profile import pieces
 from perfcore.profile.pieces import PIECE_ROWS
 from perfcore.profile.stacks import Frame, StackBuilder
@@ -83,7 +83,7 @@ def store() -> Store:
     assert old.name == "old.perf"
     for content in (b"one", b"two", b""):
         notes.add(made, "a subject\n", "check", content)
-    pending.save(made, attrs.evolve(long(), origin=VERSIONS[1]))
+    pending.save(made, replace(long(), origin=VERSIONS[1]))
     return made
 
 
@@ -301,4 +301,4 @@ def sampled(version: int) -> Profile:
     numbers = range(version, 3_000)
     stacks = [builder.add((Frame("main", "m.py", 2), Frame(f"f{n}", "n.py", n + version, n))) for n in numbers]
     resources = table("resources", (column("stack", stacks), column("samples", list(numbers), role="value")))
-    return attrs.evolve(profiles.timed(0), tables={"resources": resources, **builder.tables()})
+    return replace(profiles.timed(0), tables={"resources": resources, **builder.tables()})

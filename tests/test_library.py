@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing import hostile, profiles
 from perfcore_testing.project import Project
@@ -20,6 +19,7 @@ from perfcore.errors import CommandFailedError, FormatError, NotFoundError, Perf
 from perfcore.library import History
 from perfcore.measure.collect_result import CollectResult, Failure
 from perfcore.model import Change
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 QUICK: dict[str, Any] = {"repeat": 2, "warmup": 0}
@@ -34,7 +34,7 @@ def history(project: Project, monkeypatch: pytest.MonkeyPatch) -> History:
 
 def timed(history: History, wall: int, **changes: Any) -> str:
     """Register a profile of this time with the head; gives its id."""
-    made = attrs.evolve(profiles.timed(3, wall), origin=history.version(), **changes)
+    made = replace(profiles.timed(3, wall), origin=history.version(), **changes)
     return history.register(history.save(made)).profile
 
 
@@ -146,7 +146,7 @@ def test_a_series_is_chosen_by_command_and_collector(history: History) -> None:
 def test_units_are_never_mixed(history: History) -> None:
     timed(history, 100)
     seconds = table("resources", [column("wall", [0.5], unit="s", role="value")])
-    history.register(history.save(attrs.evolve(profiles.timed(), tables={"resources": seconds}, dirty=False)))
+    history.register(history.save(replace(profiles.timed(), tables={"resources": seconds}, dirty=False)))
     with pytest.raises(FormatError, match="'s'"):
         history.series("wall")
 
@@ -201,7 +201,7 @@ def test_a_check_says_what_the_command_says(slowed: History, project: Project, w
 
 def test_a_check_of_two_says_what_the_command_says(slowed: History, project: Project) -> None:
     assert printed(slowed.check("0@i", "HEAD~1:0@i")) == told(project, "HEAD~1:0@i", "0@i", code=1)
-    pending = slowed.save(attrs.evolve(profiles.timed(runs=12, wall=90_000_000), dirty=True))
+    pending = slowed.save(replace(profiles.timed(runs=12, wall=90_000_000), dirty=True))
     assert printed(slowed.check(pending)) == told(project, "0@p", code=1)
 
 

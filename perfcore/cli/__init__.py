@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return finished(tell_version)
     if is_process:
         _look_less_for_garbage()
-        sys.meta_path.insert(0, _OneThreadForNumPy)
+        sys.meta_path.insert(0, _LeanImports)
     code = None if "_PERF_COMPLETE" in os.environ else _short_answer(arguments)
     if code is not None:
         return code
@@ -101,12 +101,20 @@ def _look_less_for_garbage() -> None:
     atexit.register(gc.freeze)  # what is frozen is not taken apart
 
 
-class _OneThreadForNumPy:
+class _LeanImports:
     """Finds NumPy's compiled part, and loads it so that its library of linear algebra starts no threads. Each waits
-    busily for work at first, as long as all of NumPy takes to import, and no array of ours is worth two."""
+    busily for work at first, as long as all of NumPy takes to import, and no array of ours is worth two.
+
+    To msgspec it denies typing_extensions: what it takes from there `typing` has as well since Python 3.11."""
 
     @classmethod
     def find_spec(cls, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
+        if (
+            name == "typing_extensions"
+            and (m := sys.modules.get("msgspec._utils"))
+            and not hasattr(m, "get_type_hints")
+        ):
+            raise ModuleNotFoundError(name)
         if name != "numpy._core._multiarray_umath" or _NUMPY_THREADS in os.environ:
             return None
         from importlib.machinery import PathFinder

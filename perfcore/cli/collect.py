@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import Annotated, Any, Optional
 
-import attrs
 import typer
 from typer.core import TyperCommand, TyperGroup
 
@@ -18,6 +17,7 @@ from perfcore.measure.params import filled
 from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
 from perfcore.measure.schedule import split_options
 from perfcore.model import Job, Step
+from perfcore.model.record import replace
 
 Texts = Optional[list[str]]
 
@@ -127,7 +127,7 @@ def _collect(collector: str) -> Any:
         directory = working_directory(repository, cwd)
         step, steps = Step(name=collector, params=params), tuple(Step(name=name) for name in postprocess or ())
         jobs = [
-            attrs.evolve(job, cwd=directory, env=options.variables(env or []), collector=step, postprocessors=steps)
+            replace(job, cwd=directory, env=options.variables(env or []), collector=step, postprocessors=steps)
             for job in _commands(argv or [], command or [], workload or [], param or [], shell)
         ]
         request = MeasureRequest(
@@ -151,7 +151,7 @@ def _commands(argv: list[str], texts: list[str], workloads: list[str], params: l
     words = [[text] if shell else commands.split(text, "--command") for text in texts] or [argv]
     values = filled(words, params, shell=shell) if params else [(command, {}) for command in words]
     return [
-        attrs.evolve(commands.job(command, workload=load, shell=shell), params=chosen)
+        replace(commands.job(command, workload=load, shell=shell), params=chosen)
         for command, chosen in values
         for load in ([[load] for load in workloads] or [[]])
     ]

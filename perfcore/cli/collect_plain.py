@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
-
 from perfcore.cli import plain_options
 from perfcore.cli.console import Console
 from perfcore.cli.summary_table import measure
@@ -16,6 +14,7 @@ from perfcore.measure import commands
 from perfcore.measure.request import MeasureRequest, configured_build, working_directory
 from perfcore.measure.schedule import Schedule, split_options
 from perfcore.model import Step
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import guard, settings_of
 from perfcore.plugins.installed import PluginInfo
 
@@ -40,7 +39,7 @@ def show(console: Console, collector: str, words: Sequence[str]) -> bool:
     repository = console.repository
     schedule, params = split_options({o.name: values[o.name] for o in options if o.name in values})
     directory, step = working_directory(repository), Step(name=collector, params=params)
-    job = attrs.evolve(commands.job(argv), cwd=directory, collector=step)
+    job = replace(commands.job(argv), cwd=directory, collector=step)
     request = MeasureRequest(jobs=(job,), schedule=schedule, building=configured_build(repository))
     measure(console, repository, request, as_json=False)
     return True

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import itertools
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +30,6 @@ PLAIN = dict.fromkeys(SHORT, ("short", bool)) | dict.fromkeys(LAST, ("last", int
 
 def show(console: Console, *, last: int | None = None, short: bool = False, as_json: bool = False) -> None:
     """The versions back from the head with their profiles."""
-    _import_msgspec()
     rows = console.repository.walk(console.repository.version(), last)
     write(console, LateMarks(console), itertools.islice(rows, last), short=short, as_json=as_json)
 
@@ -47,15 +44,6 @@ def write(
         console.say("no check has found a change here; `perf check all` looks for them")
     elif first is not None:
         console.write_all(form(console, marks, itertools.chain((first,), rows)))
-
-
-def _import_msgspec() -> None:
-    # It takes from typing_extensions, where that is installed, what `typing` has as well since Python 3.11. That is
-    # three times as long to import as msgspec itself, with all that it imports.
-    if "typing_extensions" not in sys.modules:
-        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # an ImportError for whoever asks
-        importlib.import_module("msgspec")
-        del sys.modules["typing_extensions"]
 
 
 class Unmarked:

@@ -227,17 +227,6 @@ def check_keys(values: Mapping[str, Any], where: Source) -> None:
                 raise UsageError(f"{where.at(key)}: unknown key {unknown}", hint=nearest(str(key), inner))
 
 
-def check_values(layer: Layer) -> None:
-    """UsageError for the first key of perfcore's own whose value is not what it holds."""
-    for key in KEYS:
-        section, _, name = key.partition(".")
-        values = layer.values.get(section)
-        if not name:
-            _checked(key, values, layer.path)
-        elif isinstance(values, Mapping):
-            _checked(key, values.get(name), layer.path)
-
-
 def check_key(key: str) -> None:
     """UsageError for a dotted key that nobody reads."""
     kind, _, option = key.partition(".")

@@ -61,12 +61,11 @@ class MeasureCalls:
         The result is a sequence of saved profiles. Without `strict`, it has the `failures` as well; otherwise they are
         raised as one error when everything else is measured.
         """
-        import attrs
-
         from perfcore.measure.collection import collect
         from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
         from perfcore.measure.schedule import split_options
         from perfcore.model.listener import SilentListener
+        from perfcore.model.record import replace
 
         schedule, params = split_options(options)
         common: dict[str, Any] = {
@@ -78,7 +77,7 @@ class MeasureCalls:
         workloads = [workload] if isinstance(workload, str) else workload
         request = MeasureRequest(
             jobs=tuple(
-                attrs.evolve(command_job(command, load, shell), **common) for command in commands for load in workloads
+                replace(command_job(command, load, shell), **common) for command in commands for load in workloads
             ),
             versions=select_versions(self.repository, version, since, every, until, tags, last=last, step=step),
             schedule=schedule,

@@ -7,10 +7,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-import attrs
+import msgspec
 
 from perfcore.errors import PerfError
 from perfcore.model import Entry, Job, Profile
+from perfcore.model.record import Record, replace
 from perfcore.profile.table import Column, Table
 from perfcore.store.pending import Pending
 from perfcore.text import plural, quantity
@@ -19,8 +20,7 @@ SCHEMA = 1
 _FENCE = 3.0  # outer fence of J. W. Tukey's box plot (1977): 3 interquartile ranges beyond the quartiles
 
 
-@attrs.frozen
-class Summary:
+class Summary(Record, frozen=True):
     """One metric over the measured runs; `spread` is the interquartile range over the median."""
 
     metric: str
@@ -33,8 +33,7 @@ class Summary:
     outliers: int
 
 
-@attrs.frozen(kw_only=True)
-class SavedProfile:
+class SavedProfile(Record, frozen=True, kw_only=True):
     """A measured profile. It was saved as `pending`; `entry` is set if it is registered."""
 
     job: Job
@@ -67,13 +66,12 @@ class SavedProfile:
             "params": dict(self.job.params),
             "collector": self.profile.collector.name,
             "config_id": self.profile.config_id,
-            "metrics": [attrs.asdict(summary) for summary in summarize(self.profile)],
+            "metrics": [msgspec.structs.asdict(summary) for summary in summarize(self.profile)],
             "notes": list(self.profile.notes),
         }
 
 
-@attrs.frozen
-class Failure:
+class Failure(Record, frozen=True):
     """A job, version or profile that could not be measured or registered, and the error."""
 
     subject: str
@@ -83,8 +81,7 @@ class Failure:
         return {"what": self.subject, "error": str(self.error), "hint": self.error.hint}
 
 
-@attrs.frozen(kw_only=True)
-class CollectResult:
+class CollectResult(Record, frozen=True, kw_only=True):
     """The profiles in the order of the request, everything that failed, and the ids of versions that were left out when
     the budget was spent. A sequence of its profiles."""
 
@@ -159,7 +156,7 @@ def summarize(profile: Profile) -> list[Summary]:
         from perfcore.profile.benchmarks import split
 
         parts = sorted(split(profile).items())
-        return [attrs.evolve(s, metric=f"{s.metric} of {name}") for name, part in parts for s in summarize(part)[:1]]
+        return [replace(s, metric=f"{s.metric} of {name}") for name, part in parts for s in summarize(part)[:1]]
     return [summary for column in table.values() for summary in _of_column(table, column)]
 
 

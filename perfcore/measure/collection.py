@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from perfcore.errors import LeftOutError, PerfError
 from perfcore.measure import runner
@@ -19,6 +19,7 @@ from perfcore.measure.execution import chosen_executor, executor_name, resolve, 
 from perfcore.measure.request import MeasureRequest, tree_directory, tree_state, version_name
 from perfcore.measure.runner import Context
 from perfcore.model import Build, Entry, Job, Measured, Plan, Profile, Source, Step
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.store.pending import Pending
 from perfcore.text import plural, printable, quantity
@@ -59,8 +60,7 @@ class Progress:
             self._listener.failed(subject, error)
 
 
-@attrs.define
-class _Target:
+class _Target(msgspec.Struct):
     """A job to measure as it was requested, as it is submitted, and its pending profile: that of an interrupted command
     (`earlier`), and the one that is under way."""
 
@@ -70,17 +70,16 @@ class _Target:
     pending: Pending | None = None
 
 
-@attrs.define
-class Collection:
+class Collection(msgspec.Struct):
     """One call of `collect`."""
 
     repository: Repository
     request: MeasureRequest
     listener: Progress
     context: Context
-    profiles: list[SavedProfile] = attrs.field(factory=list)
-    failures: list[Failure] = attrs.field(factory=list)
-    left_out: set[str] = attrs.field(factory=set)
+    profiles: list[SavedProfile] = msgspec.field(default_factory=list)
+    failures: list[Failure] = msgspec.field(default_factory=list)
+    left_out: set[str] = msgspec.field(default_factory=set)
 
     def run(self) -> CollectResult:
         cpu = self.request.schedule.get("cpu", self.context.schedule.get("cpu"))
@@ -126,12 +125,10 @@ class Collection:
             version, dirty = tree_state(self.repository)
             places = [tree_directory(self.repository.root, job.cwd, None) for job in self.request.jobs]
             return tuple(
-                attrs.evolve(job, version=version, dirty=dirty, cwd=place)
+                replace(job, version=version, dirty=dirty, cwd=place)
                 for job, place in zip(self.request.jobs, places, strict=True)
             )
-        return tuple(
-            attrs.evolve(job, version=version) for version in self.request.versions for job in self.request.jobs
-        )
+        return tuple(replace(job, version=version) for version in self.request.versions for job in self.request.jobs)
 
     def targets(self, jobs: Sequence[Job]) -> list[_Target]:
         """The jobs that have something to measure. With `missing`, those without a registered profile; with `resume`,
@@ -177,7 +174,7 @@ class Collection:
         runs = continuation.missing_runs(profile, job)
         params = job.collector.params if runs is None else {**job.collector.params, "repeat": runs}
         # Postprocessors are applied to all runs together, hence not by the executor, which sees the missing ones.
-        submitted = attrs.evolve(job, collector=attrs.evolve(job.collector, params=params), postprocessors=())
+        submitted = replace(job, collector=replace(job.collector, params=params), postprocessors=())
         return _Target(job, submitted, profile, pending)
 
     def _plan(self, jobs: Sequence[Job]) -> Plan:
@@ -189,10 +186,10 @@ class Collection:
         if request.versions is None:
             source = Source(kind="path", root=repository.root)
             build = _plain_build(request.building)
-            return attrs.evolve(plan, source=source, build=build) if self._builds else plan
+            return replace(plan, source=source, build=build) if self._builds else plan
         vcs = Step(name=repository.vcs_name, params=repository.plugin_options("vcs", repository.vcs_name))
         source = Source(kind="vcs", root=repository.root, vcs=vcs)
-        return attrs.evolve(plan, source=source, build=_plain_build(request.building), sessions=self._sessions(jobs))
+        return replace(plan, source=source, build=_plain_build(request.building), sessions=self._sessions(jobs))
 
     def _sessions(self, jobs: Sequence[Job]) -> tuple[tuple[int, ...], ...] | None:
         """The sessions of more versions than share one; `local` splits them by the size of their trees."""
@@ -244,7 +241,7 @@ class Collection:
         """Save a profile with all its runs in the place of the incomplete one."""
         if target.earlier is not None:
             context = self.context
-            profile = attrs.evolve(profile, incomplete=False)
+            profile = replace(profile, incomplete=False)
             profile = runner.postprocess(profile, target.job.postprocessors, context.plugins, context.options)
         try:
             pending = self.repository.replace(target.pending, profile)
@@ -288,7 +285,7 @@ def with_shares(jobs: Sequence[Job]) -> list[Job]:
     def with_share(job: Job) -> Job:
         params = job.collector.params
         share = params["budget"] and params["budget"] / len(jobs)
-        return attrs.evolve(job, collector=attrs.evolve(job.collector, params={**params, "budget": share}))
+        return replace(job, collector=replace(job.collector, params={**params, "budget": share}))
 
     return [with_share(job) for job in jobs]
 
@@ -301,7 +298,7 @@ def _joined(earlier: Profile, later: Profile) -> Profile:
 
 def _plain_build(build: Build) -> Build:
     """The build as plain data."""
-    return Build(**{name: getattr(build, name) for name in attrs.fields_dict(Build)})  # a subclass has no form as bytes
+    return Build(**{name: getattr(build, name) for name in Build.__struct_fields__})  # a subclass has no form as bytes
 
 
 def _runs(job: Job) -> object:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
 from perfcore import environment
 from perfcore.errors import FormatError, UsageError
+from perfcore.model.record import replace
 from perfcore.profile.table import Table, column, concat, table
 
 if TYPE_CHECKING:
@@ -57,9 +56,9 @@ def joined(earlier: Profile, later: Profile) -> Profile:
     except FormatError as error:
         raise UsageError(f"{later.label}: {error.message}", hint="measure it anew, without --continue") from error
     codes = [code for code in (earlier.header.exitcode, later.header.exitcode) if code is not None]
-    return attrs.evolve(
+    return replace(
         later,
-        header=attrs.evolve(later.header, exitcode=max(codes, key=abs, default=None)),  # a signal is negative
+        header=replace(later.header, exitcode=max(codes, key=abs, default=None)),  # a signal is negative
         created=earlier.created,
         notes=tuple(dict.fromkeys((*earlier.notes, *later.notes))),
         tables=tables,
@@ -94,7 +93,7 @@ def _numbered_on(source: Table, first: int) -> Table:
     for source_column in source.columns:
         if source_column.name == "run":
             numbers = [None if run is None else int(run) + first for run in source_column]
-            columns.append(attrs.evolve(column("run", numbers, dtype="i64"), spec=source_column.spec))
+            columns.append(replace(column("run", numbers, dtype="i64"), spec=source_column.spec))
         else:
             columns.append(source_column)
     return table(source.name, columns)

@@ -13,6 +13,7 @@ from perfcore.measure.execution import resolve, runner_context
 from perfcore.measure.request import MeasureRequest
 from perfcore.model import Job, Plan, Profile
 from perfcore.model.listener import SilentListener
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 
@@ -35,7 +36,7 @@ def planned(repository: Repository, request: MeasureRequest) -> tuple[PlannedJob
     """The jobs of a request that have something to measure, the oldest version first."""
     silent = Progress(SilentListener())
     # Nothing runs, so options that the user has not trusted yet are only read.
-    context = attrs.evolve(runner_context(repository, silent), options=repository.config.plugin_options)
+    context = replace(runner_context(repository, silent), options=repository.config.plugin_options)
     requested = Collection(repository, request, silent, context)
     resolved = resolve(Plan(jobs=requested.jobs(), schedule=request.schedule), context).jobs
     jobs = with_shares([target.submitted for target in requested.targets(resolved)])

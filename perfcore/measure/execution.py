@@ -6,13 +6,12 @@ import inspect
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
 from perfcore.config.settings import to_params
 from perfcore.hookspecs import EXECUTOR
 from perfcore.measure import commands, runner
 from perfcore.measure.runner import Context
 from perfcore.model import EMPTY, Job, Measured, Plan, Requirement, Step
+from perfcore.model.record import replace
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository
 
@@ -40,22 +39,22 @@ def resolve(plan: Plan, context: Context) -> Plan:
     do not matter. UsageError for an option that does not fit."""
     jobs = tuple(_resolved(job, plan, context) for job in plan.jobs)
     needed = _requirements(jobs, context.plugins)
-    return attrs.evolve(plan, jobs=jobs, schedule=EMPTY, requires=needed, context=context)  # the jobs hold it now
+    return replace(plan, jobs=jobs, schedule=EMPTY, requires=needed, context=context)  # the jobs hold it now
 
 
 def _resolved(job: Job, plan: Plan, context: Context) -> Job:
     schedule, settings = runner.resolved(job, plan.schedule, context)
     params = {**to_params(schedule), **({} if settings is None else to_params(settings))}
-    return attrs.evolve(
+    return replace(
         job,
-        collector=attrs.evolve(job.collector, params=params),
+        collector=replace(job.collector, params=params),
         postprocessors=tuple(_step(step, context) for step in job.postprocessors),
     )
 
 
 def _step(step: Step, context: Context) -> Step:
     settings = runner.step_settings(step, context.plugins, context.options)
-    return step if settings is None else attrs.evolve(step, params=to_params(settings))
+    return step if settings is None else replace(step, params=to_params(settings))
 
 
 def _requirements(jobs: Sequence[Job], plugins: Plugins) -> tuple[Requirement, ...]:

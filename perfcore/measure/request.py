@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from perfcore.errors import PerfError, UsageError, VersionError
 from perfcore.model import Build, Job, Step
+from perfcore.model.record import Record
 from perfcore.repository.repository import Repository
 
 
-@attrs.frozen(kw_only=True)
-class MeasureRequest:
+class MeasureRequest(Record, frozen=True, kw_only=True):
     """Jobs whose `cwd` is relative to the tree, for versions (None: the user's working tree).
 
     `register` registers each profile with its version; `missing` leaves out jobs whose profile a version already has.
@@ -26,7 +26,7 @@ class MeasureRequest:
     jobs: tuple[Job, ...]
     versions: tuple[str, ...] | None = None
     schedule: Mapping[str, Any] = {}
-    building: Build = attrs.field(factory=Build)
+    building: Build = msgspec.field(default_factory=Build)
     register: bool = False
     missing: bool = False
     resume: bool = False

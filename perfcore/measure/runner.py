@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
+import msgspec
 
 from perfcore import environment
 from perfcore.config.settings import identity_params, to_params
@@ -20,6 +20,7 @@ from perfcore.measure import schedule as schedules
 from perfcore.measure.commands import job_config_id
 from perfcore.measure.schedule import Schedule
 from perfcore.model import EMPTY, Header, Job, Measured, Plan, Profile, Step, Tool
+from perfcore.model.record import Record, replace
 from perfcore.plugins.drivers import Phases, guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
@@ -36,8 +37,7 @@ Options = Callable[[str, str], Mapping[str, Any]]
 SAVING_SHARE = 50  # a checkpoint that took 1 s is followed by 50 s of measuring: saving costs at most 2 % of the time
 
 
-@attrs.frozen(kw_only=True)
-class Context:
+class Context(Record, frozen=True, kw_only=True):
     """The runner's view of the process it works in. `options(kind, name)` are a plugin's configured options,
     `directory` is for the files of a plan, and `vcs` makes the trees of versions. `failed` hears at once what is
     answered later. After `until`, in seconds of `time.monotonic`, no block begins but the first that counts."""
@@ -53,8 +53,7 @@ class Context:
     until: float = math.inf
 
 
-@attrs.define
-class _JobState:
+class _JobState(msgspec.Struct):
     """One job while it is measured. Answers name the job as it was `submitted`."""
 
     job: Job
@@ -64,7 +63,7 @@ class _JobState:
     identity: Mapping[str, Any]
     phases: Phases
     session: Session | None = None
-    runs: TableBuilder = attrs.field(factory=lambda: TableBuilder("runs", RUNS))
+    runs: TableBuilder = msgspec.field(default_factory=lambda: TableBuilder("runs", RUNS))
     finished_runs: int = 0
     counted: int = 0
     disturbed: int = 0
@@ -74,12 +73,11 @@ class _JobState:
     error: PerfError | None = None
 
 
-@attrs.define
-class _Checkpoints:
+class _Checkpoints(msgspec.Struct):
     """When the runs finished so far are handed over."""
 
     interval: float | None
-    last: float = attrs.field(factory=time.monotonic)
+    last: float = msgspec.field(default_factory=time.monotonic)
     pause: float = 0.0
 
     def due(self) -> bool:
@@ -102,7 +100,7 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
     if len({state.schedule.cpus for state in states}) > 1:  # they share what starts them
         raise UsageError("jobs that are measured in turn run on the same CPUs", hint="give all of them the same `cpu`")
     if plan.seconds is not None:
-        context = attrs.evolve(context, until=min(context.until, time.monotonic() + plan.seconds))
+        context = replace(context, until=min(context.until, time.monotonic() + plan.seconds))
     status: Literal["ok", "interrupted"] = "interrupted"
     interrupt: KeyboardInterrupt | None = None
     with workspace(context.directory) as directory:
@@ -143,7 +141,7 @@ def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, optio
         plugin, driver = plugins.construct(POSTPROCESSOR, step.name, settings)
         params, identity = _params(settings)
         tool = Tool(name=plugin.name, version=plugin.version, params=params)
-        profile = attrs.evolve(
+        profile = replace(
             _postprocessed(profile, plugins.phases(plugin, driver)),
             postprocessors=(*profile.postprocessors, tool),
             config_id=environment.config_id({"of": profile.config_id, "postprocessor": step.name, "params": identity}),
@@ -335,7 +333,7 @@ def _incomplete(states: Sequence[_JobState], machine: Mapping[str, Any]) -> Iter
             tables["resources"] = _of_runs(tables["resources"], tables["runs"])
             if _is_whole(tables):
                 profile = _profile(state, machine, tables)
-                yield Measured(job=state.submitted, profile=attrs.evolve(profile, incomplete=True))
+                yield Measured(job=state.submitted, profile=replace(profile, incomplete=True))
 
 
 def _of_runs(resources: Table, runs: Table) -> Table:
@@ -381,7 +379,7 @@ def _profile(state: _JobState, machine: Mapping[str, Any], tables: Mapping[str, 
             exitcode=state.worst,
         ),
         created=state.started,
-        collector=attrs.evolve(state.tool, sampling=dict(session.sampling)),
+        collector=replace(state.tool, sampling=dict(session.sampling)),
         machine=machine,
         config_id=job_config_id(job, state.identity, session.profile_type),
         environment_id=environment.environment_id(machine),

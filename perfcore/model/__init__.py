@@ -9,6 +9,7 @@ when something of it is first asked for.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +18,42 @@ if TYPE_CHECKING:
     from perfcore.model.histories import JudgedHistory, MetricHistory, Point
     from perfcore.model.measurements import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
     from perfcore.model.profiles import Header, Profile, Tool
+    from perfcore.model.record import Record, replace
     from perfcore.model.versions import Entry, MajorVersion, MinorVersion, is_tag, usable_tags
     from perfcore.model.views import PairSide, Subject, ViewData
 
 PROFILE_FORMAT = 1  # a greater one is refused; fields that old readers may ignore come without a new one
 EMPTY: Mapping[str, Any] = {}
 
+
+class AttrsFields:
+    """The fields of a NamedTuple or Struct, so that `attrs.evolve`, `attrs.asdict` and `attrs.fields` take it too."""
+
+    def __get__(self, instance: object, cls: Any) -> Any:
+        return _attrs_fields(cls)
+
+
+@functools.cache
+def _attrs_fields(cls: Any) -> Any:
+    import attrs
+    import msgspec
+
+    names = getattr(cls, "_fields", ()) or cls.__struct_fields__
+    given = list(cls._field_defaults.values() if hasattr(cls, "_fields") else cls.__struct_defaults__)  # of the last
+    fields = {}
+    for name, default in zip(names, [msgspec.NODEFAULT] * (len(names) - len(given)) + given, strict=True):
+        if make := getattr(default, "factory", None):  # as for an empty mapping
+            default = attrs.Factory(make)
+        fields[name] = attrs.field(default=attrs.NOTHING if default is msgspec.NODEFAULT else default, kw_only=True)
+    return attrs.fields(attrs.make_class(cls.__name__, fields))
+
+
 _PARTS = {
     "changes": ("RELATIVE", "Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series", "Unpaired"),
     "histories": ("JudgedHistory", "MetricHistory", "Point"),
     "measurements": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
+    "record": ("Record", "replace"),
     "versions": ("Entry", "MajorVersion", "MinorVersion", "is_tag", "usable_tags"),
     "views": ("PairSide", "Subject", "ViewData"),
 }
@@ -44,10 +70,11 @@ if not TYPE_CHECKING:  # or else every name would have a type
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["EMPTY", "PROFILE_FORMAT"]  # and what is in _PARTS, written out for checkers of types
+__all__ = ["EMPTY", "PROFILE_FORMAT", "AttrsFields"]  # and what is in _PARTS, written out for checkers of types
 __all__ += ["RELATIVE", "Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series", "Unpaired"]
 __all__ += ["JudgedHistory", "MetricHistory", "Point"]
 __all__ += ["Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"]
 __all__ += ["Header", "Profile", "Tool"]
+__all__ += ["Record", "replace"]
 __all__ += ["Entry", "MajorVersion", "MinorVersion", "is_tag", "usable_tags"]
 __all__ += ["PairSide", "Subject", "ViewData"]

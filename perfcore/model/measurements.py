@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
-
 from perfcore.model import EMPTY
+from perfcore.model.record import Record, replace
 
 if TYPE_CHECKING:
     from perfcore.errors import PerfError
@@ -20,16 +19,14 @@ WORKLOAD = "{workload}"
 """The position of the workload in a command."""
 
 
-@attrs.frozen(kw_only=True)
-class Step:
+class Step(Record, frozen=True, kw_only=True):
     """A collector or postprocessor by name, with the options it is to run with (its Settings as JSON values)."""
 
     name: str
     params: Mapping[str, Any] = EMPTY
 
 
-@attrs.frozen(kw_only=True)
-class Job:
+class Job(Record, frozen=True, kw_only=True):
     """What is measured: a command, with everything that is needed to run it and to say what it was.
 
     `argv` is authoritative: element 0 is the program. With `shell` it is one string for the shell. `cmd`,
@@ -81,11 +78,10 @@ class Job:
 
         path = str(self.workload_file)
         text = shlex.quote(path) if self.shell else path
-        return attrs.evolve(self, argv=tuple(word.replace(WORKLOAD, text) for word in self.argv))
+        return replace(self, argv=tuple(word.replace(WORKLOAD, text) for word in self.argv))
 
 
-@attrs.frozen(kw_only=True)
-class Source:
+class Source(Record, frozen=True, kw_only=True):
     """Where an executor takes the trees of a plan from.
 
     `vcs`: the driver `vcs` around the working tree `root` exports them. `path`: `root` is the tree, as it is, of every
@@ -95,11 +91,14 @@ class Source:
     kind: Literal["vcs", "path", "bundle"]
     root: Path | None = None
     vcs: Step | None = None
-    bundles: Mapping[str, bytes] = attrs.field(default=EMPTY, repr=lambda bundles: f"<{len(bundles)} trees>")
+    bundles: Mapping[str, bytes] = EMPTY
+
+    def __repr__(self) -> str:
+        trees = f"<{len(self.bundles)} trees>"
+        return f"Source(kind={self.kind!r}, root={self.root!r}, vcs={self.vcs!r}, bundles={trees})"
 
 
-@attrs.frozen(kw_only=True)
-class Build:
+class Build(Record, frozen=True, kw_only=True):
     """The commands that build a tree, run one after the other at its root; each may take `timeout` seconds. Up to
     `cache` bytes of built trees are kept for the next command; `rebuild` uses none of them. `environment` names the
     plugin that makes their environment, `activation` are its variables where it is made."""
@@ -113,8 +112,7 @@ class Build:
     activation: Mapping[str, str] = EMPTY
 
 
-@attrs.frozen(kw_only=True)
-class Requirement:
+class Requirement(Record, frozen=True, kw_only=True):
     """A plugin that a worker needs, of this distribution and version (empty: any)."""
 
     kind: str
@@ -123,8 +121,7 @@ class Requirement:
     version: str = ""
 
 
-@attrs.frozen(kw_only=True)
-class Plan:
+class Plan(Record, frozen=True, kw_only=True, eq=False):
     """Jobs that are measured in sessions; the jobs of one session are interleaved on one machine.
 
     `sessions` holds the positions of the jobs of each session. It is empty where all jobs share one, and None where
@@ -148,17 +145,24 @@ class Plan:
     wishes: Mapping[str, Any] = EMPTY
     seconds: float | None = None
     checkpoint: float | None = None
-    context: Any = attrs.field(default=None, eq=False, repr=False)
+    context: Any = None
+
+    def _travelling(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "context"}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self._travelling() == other._travelling()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Plan({', '.join(f'{name}={value!r}' for name, value in self._travelling().items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Plan, **{name: getattr(self, name) for name in _TRAVELLING}), ()
+        return partial(Plan, **self._travelling()), ()
 
 
-_TRAVELLING = tuple(field.name for field in attrs.fields(Plan) if field.name != "context")  # which does not pickle
-
-
-@attrs.frozen(kw_only=True)
-class Attempt:
+class Attempt(Record, frozen=True, kw_only=True):
     """One try to measure a job: the machine, when it began (ns since 1970 UTC), and why it failed, if it did."""
 
     worker: str
@@ -166,8 +170,7 @@ class Attempt:
     error: str = ""
 
 
-@attrs.frozen(kw_only=True)
-class Measured:
+class Measured(Record, frozen=True, kw_only=True):
     """What came of one job of a plan: a profile, or the error that ended it.
 
     A profile marked `incomplete` holds the runs finished so far; more may follow. `retry` says that another try may

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore.model import EMPTY
+from perfcore.model.record import Record, replace
 
 if TYPE_CHECKING:
     from perfcore.profile.table import Table
 
 
-@attrs.frozen(kw_only=True)
-class Header:
+class Header(Record, frozen=True, kw_only=True):
     """What a profile is of. `type` is any word of `[a-z0-9][a-z0-9.-]*`; `units` maps metrics to units where a
     column does not say; `exitcode` is the worst of the measured runs."""
 
@@ -33,8 +31,7 @@ class Header:
         return " ".join(word for word in (self.cmd, self.args, self.workload) if word)
 
 
-@attrs.frozen(kw_only=True)
-class Tool:
+class Tool(Record, frozen=True, kw_only=True):
     """A collector or postprocessor as it was used: name, version, options, and how it sampled."""
 
     name: str
@@ -43,8 +40,7 @@ class Tool:
     sampling: Mapping[str, Any] = EMPTY
 
 
-@attrs.frozen(kw_only=True)
-class Profile:
+class Profile(Record, frozen=True, kw_only=True):
     """What one collector measured for one job. Tables are `resources`, `runs`, `stacks`, `frames`, `functions`,
     `snapshots`, `models`, and any other that a collector adds.
 
@@ -82,4 +78,4 @@ class Profile:
 
     def replace_tables(self, **tables: Table) -> Profile:
         """The same profile with other tables of these names."""
-        return attrs.evolve(self, tables={**self.tables, **tables})
+        return replace(self, tables={**self.tables, **tables})

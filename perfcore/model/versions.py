@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from perfcore.model import AttrsFields
 
 _TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")  # @ : / separate names, blanks separate words, - begins an option
 
@@ -65,18 +67,5 @@ class Entry(NamedTuple):
         return " ".join(word for word in (self.cmd, self.args, self.workload) if word)
 
 
-class _AttrsFields:
-    """The fields of a NamedTuple for `attrs.evolve`, `attrs.asdict` and `attrs.fields`, which took the classes of
-    attrs that these were. attrs is imported when one of them asks."""
-
-    def __get__(self, instance: object, cls: Any) -> Any:
-        import attrs
-
-        defaults = cls._field_defaults
-        fields = {name: attrs.field(default=defaults.get(name, attrs.NOTHING)) for name in cls._fields}
-        cls.__attrs_attrs__ = attrs.fields(attrs.make_class(cls.__name__, fields))
-        return cls.__attrs_attrs__
-
-
 for _versioned in (MinorVersion, MajorVersion, Entry):
-    _versioned.__attrs_attrs__ = _AttrsFields()  # type: ignore[union-attr]
+    _versioned.__attrs_attrs__ = AttrsFields()  # type: ignore[union-attr]

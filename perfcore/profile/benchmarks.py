@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from perfcore.model.record import replace
 from perfcore.profile.recording import RUN
 from perfcore.profile.table import Column, Table, TableBuilder, Value, from_buffer
 
@@ -53,7 +52,7 @@ def split(profile: Profile) -> dict[str, Profile]:
     assert resources is not None, "only a suite is split"
     parts = {}
     for benchmark, medians in medians_of_runs(resources):
-        specs = [attrs.evolve(metric.spec, dtype="f64") for metric, _ in medians]
+        specs = [replace(metric.spec, dtype="f64") for metric, _ in medians]
         builder = TableBuilder(resources.name, [RUN, *specs])
         for run in medians[0][1] if medians else ():
             builder.add(run=run, **{metric.name: by_run[run] for metric, by_run in medians})

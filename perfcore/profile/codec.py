@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
 import msgspec
 
 from perfcore import files
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile
+from perfcore.model.record import replace
 from perfcore.profile import wire
 from perfcore.profile.table import Column, ColumnSpec, Table
 
@@ -97,7 +97,7 @@ class LazyTables(Mapping[str, Table]):
             if base is not None and (base.rows, base.id) != (rows, before):
                 raise FormatError(f"{title}: piece {id} continues another table")
             rows, before = rows + piece.rows, id
-            yield attrs.evolve(piece, name=name)
+            yield replace(piece, name=name)
 
     def check(self) -> None:
         """Read every table, of those in pieces one after the other and nothing is kept. FormatError or NotFoundError
@@ -274,7 +274,7 @@ def _put_pieces(name: str, table: Table, put: PutPiece, base: pieces.Base | None
     from perfcore.profile import pieces
 
     ids = []
-    for piece in pieces.split(attrs.evolve(table, name=name)):
+    for piece in pieces.split(replace(table, name=name)):
         ids.append(put(name, pieces.encode(piece, base)))
         base = None  # the other pieces follow one another in the list
     return ids
@@ -304,7 +304,7 @@ def _join(name: str, ids: Sequence[str], get: GetPiece, most: int) -> Table:
         piece, base = pieces.decode(get(id), f"{title}, object {id}", most=most)
         most -= wire.cells(piece.rows, len(piece.columns))
         parts.append((id, piece, base))
-    return attrs.evolve(pieces.join(parts, title), name=name) if parts else Table(name, (), 0)
+    return replace(pieces.join(parts, title), name=name) if parts else Table(name, (), 0)
 
 
 def _outline(name: str, document: wire.WireTable, get: GetPiece, most: int) -> pieces.Outline:

@@ -8,9 +8,8 @@ from array import array
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import attrs
-
 from perfcore.errors import FormatError
+from perfcore.model.record import Record
 from perfcore.profile import bitmap
 
 if TYPE_CHECKING:
@@ -35,8 +34,7 @@ _BUFFERS: Mapping[tuple[str, int], DType] = {
 }
 
 
-@attrs.frozen
-class ColumnSpec:
+class ColumnSpec(Record, frozen=True):
     """Name, type and meaning of a column: `role` is `value` for a consumed quantity, `dimension` for its location
     and kind, `order` for its time (run, timestamp), `benchmark` for the name and parameters of a benchmark, which is a
     series of its own (`perfcore.profile.benchmarks`). `better` is the direction of an improvement. `exact` declares a
@@ -51,8 +49,7 @@ class ColumnSpec:
     exact: bool = False
 
 
-@attrs.frozen(eq=False, repr=False)
-class Column:
+class Column(Record, frozen=True, eq=False):
     """One column: `data` is a memoryview of `rows` items of the dtype (`str`: u32 codes into `dictionary`).
 
     `valid` is None where every value is there, else a bitmap, bit i of byte i // 8 from the lowest up; the

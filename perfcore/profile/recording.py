@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
-
 from perfcore.errors import FormatError
 from perfcore.model import Job
+from perfcore.model.record import Record
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, Value
 
 if TYPE_CHECKING:
@@ -119,8 +118,7 @@ class Run:
         self.rows = Rows(table, index)
 
 
-@attrs.frozen(kw_only=True)
-class Outcome:
+class Outcome(Record, frozen=True, kw_only=True):
     """How a session ended, told to `after`: `error` is what stopped it, None when every run was taken."""
 
     status: Literal["ok", "failed", "interrupted"]

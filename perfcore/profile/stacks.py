@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from perfcore.errors import FormatError
+from perfcore.model.record import replace
 from perfcore.profile import bitmap
 from perfcore.profile.table import Column, Table, column, from_buffer, table
 from perfcore.text import printable
@@ -285,7 +286,7 @@ def referring(source: Table) -> list[str]:
 
 def with_references(source: Table, name: str, rows: Sequence[int]) -> Table:
     """The table with other rows in a referring column; -1 is stored as missing."""
-    spec = attrs.evolve(source[name].spec, dtype="i64")
+    spec = replace(source[name].spec, dtype="i64")
     rows = array("q", rows)
     signs = rows.tobytes()[7 if sys.byteorder == "little" else 0 :: 8]  # the highest bytes
     if signs.count(0) == len(signs):

@@ -9,9 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
-
 from perfcore.errors import FormatError
+from perfcore.model.record import Record, replace
 from perfcore.profile import bitmap
 from perfcore.profile.columns import (
     CODES,
@@ -36,15 +35,14 @@ __all__ += ["column", "concat", "from_buffer", "refuse_unlike", "table"]
 _TOGETHER = 1000  # rows that go to the columns at once
 
 
-@attrs.frozen(eq=False, repr=False)
-class Table:
+class Table(Record, frozen=True, eq=False):
     """Columns of equal length under a name. Tables are equal when their columns say the same, in order."""
 
     name: str
     columns: tuple[Column, ...]
     rows: int
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
         if len(set(names)) != len(names):
             raise FormatError(f"table {self.name!r} has two columns of one name")
@@ -168,7 +166,7 @@ def column(
         # No integer type holds all of them; floats may.
         return column(name, values, dtype="f64", unit=unit, role=role, better=better, exact=exact)
     built = builder.build(len(values))
-    return attrs.evolve(built, spec=ColumnSpec(name, built.dtype, unit, role, better, exact))
+    return replace(built, spec=ColumnSpec(name, built.dtype, unit, role, better, exact))
 
 
 def table(name: str, columns: Sequence[Column]) -> Table:

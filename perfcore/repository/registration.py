@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
-
 from perfcore import files
 from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, StorageError, UsageError
 from perfcore.model import Entry, is_tag, usable_tags
+from perfcore.model.record import replace
 from perfcore.profile import codec
 from perfcore.repository.imports import read_profile_file, verify
 from perfcore.store import index as indexes
@@ -108,7 +107,7 @@ def _prepare(repository: Repository, ref: Ref, version: str | None) -> _Prepared
         repository.store.stack_bases.note(profile, shared)
     entry = _entry(repository, name, profile, content, tables)
     pending = source.pending and source.pending._replace(profile=None)  # its tables may be decoded by now
-    light = source._replace(profile=attrs.evolve(profile, tables={}), data=b"", pending=pending)
+    light = source._replace(profile=replace(profile, tables={}), data=b"", pending=pending)
     return _Prepared(light, target, Registration(content, profile.header.type, entry))
 
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import attrs
 import pytest
 from perfcore_check_kit.history import SHORT
 from perfcore_testing import profiles
@@ -14,6 +13,7 @@ from perfcore_testing.project import Project
 
 from perfcore import model
 from perfcore.cli.verbs import VERBS
+from perfcore.model.record import replace
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
 from perfcore.store.lookup import Ref
@@ -152,7 +152,7 @@ def test_a_check_of_a_history_imports_at_most_55_modules_of_the_core(project: Pr
     repository = Repository.open(project.path, places=places)
     for number in range(SHORT):
         version = project.commit(f"Version {number}")
-        measured = attrs.evolve(profiles.timed(), origin=version, created=profiles.CREATED + number)
+        measured = replace(profiles.timed(), origin=version, created=profiles.CREATED + number)
         repository.register(Ref(kind="pending", pending=repository.save(measured)), version)
     project.perf("check", "all")
     loaded = _of_the_core(_modules(project, "check", "all"))

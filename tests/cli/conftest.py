@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing import profiles
 from perfcore_testing.project import Done, Project
 
 from perfcore.cli import main
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
 
@@ -66,7 +66,7 @@ class Here(Project):
     def save(self, profile: Profile | None = None, **changes: Any) -> str:
         """A pending profile of the head; gives its name."""
         changes.setdefault("origin", self.head)
-        return self.repository.save(attrs.evolve(profile or profiles.timed(), **changes)).name
+        return self.repository.save(replace(profile or profiles.timed(), **changes)).name
 
     def register(self, profile: Profile | None = None, **changes: Any) -> str:
         """A registered profile of the head; gives its id."""

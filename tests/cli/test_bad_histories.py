@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_check_kit import history, series
 from perfcore_testing import hostile, profiles
 
 from perfcore.analysis.fail_on import NOT_COMPARED
 from perfcore.model import Profile, Tool
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.store.lookup import Ref
 
@@ -49,7 +49,7 @@ def measured(
         column(metric, list(amounts), dtype="f64", unit=unit, role="value"),
     ]
     made = profiles.profile({"resources": table("resources", columns)}, created=profiles.CREATED + number)
-    return attrs.evolve(made, **how)
+    return replace(made, **how)
 
 
 def noisy(number: int, level: float = 5e6, runs: int = 5) -> list[float]:
@@ -60,7 +60,7 @@ def noisy(number: int, level: float = 5e6, runs: int = 5) -> list[float]:
 def store(here: Here, profile_of: Callable[[int], Profile], versions: int = VERSIONS) -> None:
     repository = here.repository
     for number, version in enumerate(here.git("rev-list", "--reverse", "HEAD").out.split()[-versions:]):
-        saved = repository.save(attrs.evolve(profile_of(number), origin=version))
+        saved = repository.save(replace(profile_of(number), origin=version))
         repository.register(Ref(kind="pending", pending=saved), version)
 
 

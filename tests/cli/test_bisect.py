@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from perfcore_testing.processes import PATIENCE
 
 from perfcore.locks import Lock
+from perfcore.model.record import replace
 from perfcore.store.lookup import Ref
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ def test_what_was_stored_of_the_answer_is_measured_again(history: History) -> No
     innocent, culprit = history.ids["version 8"], history.ids["version 9"]
     repository = here.repository
     (entry,) = repository.entries(culprit)
-    slow = attrs.evolve(repository.store.load(entry.profile), created=1)
+    slow = replace(repository.store.load(entry.profile), created=1)
     here.perf("rm", f"{innocent}:0@i")
     repository.register(Ref(kind="pending", pending=repository.save(slow)), innocent)
     done = here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND).json

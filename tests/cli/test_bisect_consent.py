@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from perfcore_testing import profiles
 from perfcore_testing.processes import PATIENCE
 
 from perfcore.model import Header
+from perfcore.model.record import replace
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
@@ -60,9 +60,7 @@ def foreign(canary: Path, **collector: Any) -> Profile:
     """A profile of somebody else whose command or options leave a canary."""
     made = profiles.timed()
     command = {"argv": ("true",), "cmd": "true"} if collector else touching(canary)
-    return attrs.evolve(
-        made, header=Header(type="time", **command), collector=attrs.evolve(made.collector, params=collector)
-    )
+    return replace(made, header=Header(type="time", **command), collector=replace(made.collector, params=collector))
 
 
 def test_a_journal_of_somebody_else_runs_nothing(versions: Here, canary: Path) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-import attrs
 import pytest
 from perfcore_testing import hostile, profiles
 from perfcore_testing.distributions import Site
+
+from perfcore.model.record import replace
 
 if TYPE_CHECKING:
     from .conftest import Here
@@ -319,7 +320,7 @@ def test_hostile_names_stay_text_on_the_terminal(here: Here) -> None:
     for wall in (100 * MS, 200 * MS):
         here.commit("Next")
         made = profiles.timed(runs=12, wall=wall)
-        here.register(made, header=attrs.evolve(made.header, cmd=name, argv=(name,)))
+        here.register(made, header=replace(made.header, cmd=name, argv=(name,)))
     here.perf("check", code=1)
     for words in (("check",), ("status",), ("log",), ("log", "--short"), ("check", "--verbose")):
         assert hostile.unsafe(here.perf(*words, code=None).out) == set()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from perfcore_testing import profiles
 from perfcore_testing.distributions import site
 
 from perfcore.analysis import stored_results
 from perfcore.library import History
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _profile(cpu: list[float], memory: float = 1000, number: int = 0) -> Profile
     ]
     tables = {"resources": table("resources", columns), "runs": table("runs", blocks)}
     made = profiles.profile(tables, created=profiles.CREATED + number)
-    return attrs.evolve(made, header=attrs.evolve(made.header, cmd="./parse", args="big", workload=""))
+    return replace(made, header=replace(made.header, cmd="./parse", args="big", workload=""))
 
 
 def _noisy(level: float) -> list[float]:
@@ -150,7 +150,7 @@ def test_a_command_that_only_this_version_lacks_is_told_from_one_that_nobody_mea
     here.register(_profile(_noisy(10)))
     here.commit("Another")
     other = _profile(_noisy(10), number=1)
-    here.register(attrs.evolve(other, header=attrs.evolve(other.header, cmd="./sort")))
+    here.register(replace(other, header=replace(other.header, cmd="./sort")))
     here.write(".perfcontract.yml", "parse: [cpu <= 1 s]\nsort: [cpu <= 1 s]\nscan: [cpu <= 1 s]\n")
     evidence = {change["label"]: change["evidence"] for change in here.perf("check", "--json").json["changes"]}
     assert evidence["parse"] == "this version was not measured with a command that fits 'parse'; others were"
@@ -353,8 +353,8 @@ def test_amounts_of_which_only_a_bound_is_known_keep_a_budget_above_it(
     profile = _profile([10.0] * 4)
     hidden = column("max_rss", [None, None, 20 << 20, None], dtype="i64", unit="B", role="value")
     columns = [*list(profile.tables["resources"].columns)[:2], hidden]
-    collector = attrs.evolve(profile.collector, sampling={"max_rss_floor": 9 << 20})
-    here.register(attrs.evolve(profile, collector=collector).replace_tables(resources=table("resources", columns)))
+    collector = replace(profile.collector, sampling={"max_rss_floor": 9 << 20})
+    here.register(replace(profile, collector=collector).replace_tables(resources=table("resources", columns)))
     (change,) = _check(here, sentence).values()
     assert (change["kind"], change["evidence"]) == (kind, evidence)
 

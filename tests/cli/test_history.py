@@ -16,6 +16,7 @@ from perfcore_testing import profiles
 from perfcore_view_history.result import HistoryResult
 
 from perfcore.library import History
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def test_hostile_names_do_no_harm(here: Here) -> None:
     for number in range(3):
         here.commit(f"\x1b[31mred {number}")
         profile = _profile(number, 5e6)
-        header = attrs.evolve(profile.header, cmd="\x1b]0;evil\x07", args="\n", workload="")
+        header = replace(profile.header, cmd="\x1b]0;evil\x07", args="\n", workload="")
         here.register(profile, header=header, created=profiles.CREATED + number)
     for form in ((), ("--csv",), ("--json",)):
         assert not {"\x1b", "\x07"} & set(here.perf("history", *form).out)
@@ -356,8 +357,8 @@ def machine(made: Callable[..., Here]) -> Here:
         here.commit(f"Change {number}")
         for command in range(8 if number > 13 else 7):
             profile = _profile(100 * number + command, 5e6 if number < STEP else 6e6)
-            header = attrs.evolve(profile.header, argv=(f"./c{command}",), cmd=f"./c{command}", args="")
-            here.register(attrs.evolve(profile, header=header), config_id=f"1:{command}")
+            header = replace(profile.header, argv=(f"./c{command}",), cmd=f"./c{command}", args="")
+            here.register(replace(profile, header=header), config_id=f"1:{command}")
     return here
 
 

@@ -8,9 +8,10 @@ import shlex
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-import attrs
 import pytest
 from perfcore_testing import profiles
+
+from perfcore.model.record import replace
 
 if TYPE_CHECKING:
     from .conftest import Here
@@ -21,7 +22,7 @@ SLOW = {"words.py": "one\n", "sort.py": "first\nsecond\nthird\n", "README": "now
 
 def _register(here: Here, wall: int, argv: tuple[str, ...] = ("python3", "sort.py")) -> None:
     made = profiles.timed(runs=12, wall=wall * MS)
-    header = attrs.evolve(made.header, argv=argv, cmd=argv[0], args=" ".join(argv[1:]), workload="")
+    header = replace(made.header, argv=argv, cmd=argv[0], args=" ".join(argv[1:]), workload="")
     here.register(made, header=header)
 
 
@@ -151,7 +152,7 @@ def test_what_was_not_compared_and_what_is_pending_have_a_file_too(here: Here) -
     _register(here, 100)
     assert _places(here, "--fail-on", "cannot-tell") == [("sort.py", 1, 2)]
     made = profiles.timed(runs=12, wall=300 * MS)
-    name = here.save(made, dirty=True, header=attrs.evolve(made.header, cmd="python3", argv=("python3",)))
+    name = here.save(made, dirty=True, header=replace(made.header, cmd="python3", argv=("python3",)))
     assert _places(here, "HEAD:0@i", name)
 
 

@@ -7,12 +7,12 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-import attrs
 import pytest
 from perfcore_testing import profiles, results
 from perfcore_vcs_git.driver import Git
 
 from perfcore.analysis.stored_results import Checked, Results
+from perfcore.model.record import replace
 from perfcore.store.lookup import Ref
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def test_a_change_shows_behind_many_versions_without_any(here: Here) -> None:
     repository = here.repository
     ids = [here.head, *(here.commit(f"Version {number}") for number in range(39))]
     for number, version in enumerate(ids):
-        measured = attrs.evolve(profiles.timed(), origin=version, created=profiles.CREATED + number)
+        measured = replace(profiles.timed(), origin=version, created=profiles.CREATED + number)
         repository.register(Ref(kind="pending", pending=repository.save(measured)), version)
     assert "slower" not in here.perf("log").out
     change = results.change("degradation")

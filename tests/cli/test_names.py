@@ -35,10 +35,10 @@ def named(here: Here) -> Named:
 
 
 def _register(here: Here, word: str) -> str:
-    import attrs
+    from perfcore.model.record import replace
 
     profile = profiles.timed()
-    changed = attrs.evolve(profile, header=attrs.evolve(profile.header, cmd=word, workload=""))
+    changed = replace(profile, header=replace(profile.header, cmd=word, workload=""))
     return here.register(changed, created=profiles.CREATED + len(word) * 10**9 + ord(word[0]))
 
 

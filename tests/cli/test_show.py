@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from perfcore_testing import hostile, profiles
 from perfcore_testing.distributions import Site
 
 from perfcore.errors import OutputClosedError, StorageError, UsageError
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 if TYPE_CHECKING:
@@ -243,8 +243,8 @@ def test_tags_are_put_on_listed_and_taken_off(here: Here) -> None:
 
 
 def test_tags_that_a_profile_brings_obey_the_rules_of_tags(here: Here) -> None:
-    first = here.register(header=attrs.evolve(profiles.timed().header, tags=("mine",)))
-    header = attrs.evolve(profiles.timed().header, tags=("HEAD:0@i", "-x", "two words", "a\nb", "mine", "good"))
+    first = here.register(header=replace(profiles.timed().header, tags=("mine",)))
+    header = replace(profiles.timed().header, tags=("HEAD:0@i", "-x", "two words", "a\nb", "mine", "good"))
     done = here.perf("add", here.save(header=header, created=1))
     assert [row["tag"] for row in here.perf("tag", "--json").json["tags"]] == ["good", "mine"]
     assert "'two words' of" in done.err

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
 from perfcore_testing import hostile, profiles
+
+from perfcore.model.record import replace
 
 if TYPE_CHECKING:
     from .conftest import Here
@@ -45,7 +46,7 @@ def test_a_kind_of_the_collectors_own_is_told(here: Here) -> None:
     """Profiles of such two types cannot be compared, so that they should not look alike."""
     whole = profiles.timed()
     for kind, created in (("time.sampled", 1), ("timer", 2)):
-        here.save(whole, created=created, header=attrs.evolve(whole.header, type=kind))
+        here.save(whole, created=created, header=replace(whole.header, type=kind))
     rows = [line.split() for line in here.perf("status").lines if "@p  " in line]
     assert [row[1] for row in rows] == ["time.sampled", "time"]
     here.perf("add", "0@p")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 from perfcore_testing import profiles
 
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile import benchmarks
 from perfcore.profile.table import column, table
 
@@ -23,7 +23,7 @@ def suite() -> Profile:
             column("peak", [None, None, None, None, None, 9, None], unit="B", role="value", exact=True),
         ],
     )
-    return attrs.evolve(profiles.timed(), tables={"resources": rows})
+    return replace(profiles.timed(), tables={"resources": rows})
 
 
 def test_a_benchmark_is_a_profile_with_the_median_of_each_run() -> None:
@@ -56,4 +56,4 @@ def test_a_benchmark_is_called_by_its_name_and_parameters(
 def test_a_profile_that_names_no_benchmark_is_no_suite() -> None:
     assert benchmarks.is_suite(suite())
     assert not benchmarks.is_suite(profiles.timed())
-    assert not benchmarks.is_suite(attrs.evolve(profiles.timed(), tables={}))
+    assert not benchmarks.is_suite(replace(profiles.timed(), tables={}))

@@ -9,7 +9,6 @@ import struct
 import tracemalloc
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from perfcore_testing.strategies import profiles, tables
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Header, Profile, Tool
+from perfcore.model.record import replace
 from perfcore.profile import codec, pieces
 from perfcore.profile.pieces import PIECE_ROWS
 from perfcore.profile.stacks import Frame, StackBuilder
@@ -55,7 +55,7 @@ def reread(profile: Profile, inline: int = codec.INLINE_CELLS) -> Profile:
 
 def profile(**changes: Any) -> Profile:
     made = Profile(header=Header(type="time"), created=1, collector=Tool(name="time"))
-    return attrs.evolve(made, **changes)
+    return replace(made, **changes)
 
 
 def wire(**changes: Any) -> dict[str, Any]:
@@ -81,16 +81,16 @@ def test_a_profile_reads_back(made: Profile, inline: int) -> None:
 
 @given(profiles())
 def test_equal_profiles_give_equal_bytes(made: Profile) -> None:
-    turned = attrs.evolve(made, tables=dict(reversed(list(made.tables.items()))))
+    turned = replace(made, tables=dict(reversed(list(made.tables.items()))))
     assert encode(made)[0] == encode(turned)[0] == encode(reread(made))[0]
 
 
 @given(profiles())
 def test_the_registered_form_says_the_same_without_the_origin(made: Profile) -> None:
-    data, ids, kept = encode(attrs.evolve(made, origin="c0ffee"), inline=8)
+    data, ids, kept = encode(replace(made, origin="c0ffee"), inline=8)
     registered, registered_ids = codec.for_object(data, kept.put, where="x")
     assert registered_ids == ids == codec.piece_ids(registered, "x")
-    assert codec.decode(registered, kept.get_piece, where="x") == attrs.evolve(made, origin=None)
+    assert codec.decode(registered, kept.get_piece, where="x") == replace(made, origin=None)
 
 
 def test_large_tables_that_stand_inline_are_registered_in_pieces() -> None:

@@ -8,13 +8,13 @@ import struct
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfcore_testing.strategies import tables
 
 from perfcore.errors import FormatError
+from perfcore.model.record import replace
 from perfcore.profile import pieces, wire
 from perfcore.profile.pieces import Base, Outline
 from perfcore.profile.table import Table, TableBuilder, column, concat, table
@@ -102,7 +102,7 @@ def test_a_table_is_split_within_the_bounds() -> None:
     assert concat(parts) == long
     assert list(pieces.split(table("t", []))) == []
     one = long.slice(0, pieces.PIECE_ROWS)["x"]
-    wide = table("t", [attrs.evolve(one, spec=attrs.evolve(one.spec, name=str(i))) for i in range(200)])
+    wide = table("t", [replace(one, spec=replace(one.spec, name=str(i))) for i in range(200)])
     assert [p.rows for p in pieces.split(wide)] == [wire.MAX_CELLS // 200, len(one) - wire.MAX_CELLS // 200]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
 from perfcore.model import Header, Profile, Tool
+from perfcore.model.record import replace
 from perfcore.profile import codec, stack_dedup, stacks
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
 from perfcore.profile.table import Column, Table, column, concat, table
@@ -276,7 +276,7 @@ def test_an_exported_profile_is_shared_again_when_it_is_registered(shelf: Store)
     pending.save(shelf, made(large(1), 1))
     data, _ = codec.encode(made(large(2), 2), shelf.put_piece, inline=2**60)
     before = size(shelf)
-    profile = attrs.evolve(shelf.decode_profile(data, "x"))
+    profile = replace(shelf.decode_profile(data, "x"))
     content, ids = codec.for_object(data, shelf.put_piece, where="x", earlier=shelf.earlier(profile))
     assert codec.shared_pieces(content, "x")
     assert size(shelf) - before < before

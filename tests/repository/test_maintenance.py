@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import attrs
 import jsonschema
 import pytest
 from perfcore_testing import profiles
@@ -14,6 +13,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import UsageError
 from perfcore.library import History, open_repository
+from perfcore.model.record import replace
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
@@ -21,7 +21,7 @@ SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 @pytest.fixture
 def history(project: Project) -> History:
     history = open_repository(project.path)
-    history.register(history.save(attrs.evolve(profiles.timed(), origin=history.version())))
+    history.register(history.save(replace(profiles.timed(), origin=history.version())))
     return history
 
 
@@ -36,7 +36,7 @@ def test_a_tag_names_one_profile_until_it_is_deleted(history: History, project: 
     assert [tag for tag, _, _ in history.tags().tags] == ["best"]
     fits("tags", history.tags().as_json())
     assert project.perf("tag", "--json").json == history.tags().as_json()
-    history.register(history.save(attrs.evolve(profiles.timed(wall=7), origin=history.version())))
+    history.register(history.save(replace(profiles.timed(wall=7), origin=history.version())))
     with pytest.raises(UsageError, match="already"):
         history.tag("best", "1@i")
     assert history.tag("best", delete=True).tags == ()

@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing import profiles
 from perfcore_testing.distributions import Site
@@ -17,6 +16,7 @@ from perfcore_testing.project import Project
 from perfcore.config.layers import set_value
 from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UntrustedError, UsageError
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile import codec
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
@@ -42,7 +42,7 @@ def repository(project: Project, places: UserPlaces) -> Repository:
 
 
 def _pending(repository: Repository, profile: Profile | None = None, **changes: Any) -> Ref:
-    return Ref(kind="pending", pending=repository.save(attrs.evolve(profile or profiles.timed(), **changes)))
+    return Ref(kind="pending", pending=repository.save(replace(profile or profiles.timed(), **changes)))
 
 
 def test_it_is_found_from_any_folder_below(project: Project, places: UserPlaces) -> None:
@@ -333,7 +333,7 @@ def test_the_index_is_written_once_for_many(repository: Repository) -> None:
 
 
 def test_two_of_one_tag_are_never_registered_together(repository: Repository) -> None:
-    header = attrs.evolve(profiles.timed().header, tags=("golden",))
+    header = replace(profiles.timed().header, tags=("golden",))
     refs = [_pending(repository, created=number, header=header) for number in range(2)]
     results = list(register_many(repository, ((ref, None) for ref in refs)))
     assert [result[1].tags for result in results if not isinstance(result, PerfError)] == [("golden",), ()]
@@ -360,10 +360,8 @@ def test_a_profile_continues_the_stacks_of_an_ancestor_whatever_its_file_is_call
         builder = StackBuilder()
         stacks = [builder.add((Frame("main"), Frame(f"walk {n % 50}"), Frame(f"leaf {n}"))) for n in range(calls)]
         rows = table("resources", [column("stack", stacks, dtype="i64"), column("samples", range(calls))])
-        header = attrs.evolve(profiles.timed().header, type="sample", cmd=name)
-        return attrs.evolve(
-            profiles.timed(), header=header, config_id=name, tables={"resources": rows, **builder.tables()}
-        )
+        header = replace(profiles.timed().header, type="sample", cmd=name)
+        return replace(profiles.timed(), header=header, config_id=name, tables={"resources": rows, **builder.tables()})
 
     repository.register(_pending(repository, sampled("monday", 5_000)))
     project.commit("another")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Entry, Header, Profile, Tool
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.store.store import Store
 
@@ -40,7 +40,7 @@ def make() -> Callable[..., Profile]:
             collector=Tool(name="time"),
             tables={"resources": resources},
         )
-        return attrs.evolve(profile, **changes)
+        return replace(profile, **changes)
 
     return made
 

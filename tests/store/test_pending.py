@@ -6,7 +6,6 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
@@ -14,6 +13,7 @@ from perfcore_testing.hostile import NAMES
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError
+from perfcore.model.record import replace
 from perfcore.store import pending
 from perfcore.store.store import Store
 
@@ -41,7 +41,7 @@ def test_a_saved_profile_is_listed_and_read(store: Store, make: Make) -> None:
 def test_what_could_never_be_registered_is_not_kept(store: Store, make: Make) -> None:
     profile = make()
     with pytest.raises(FormatError, match="no type"):
-        pending.save(store, attrs.evolve(profile, header=attrs.evolve(profile.header, type="../x")))
+        pending.save(store, replace(profile, header=replace(profile.header, type="../x")))
     assert list(pending.walk(store)) == []
 
 
@@ -69,7 +69,7 @@ def test_the_oldest_comes_first(store: Store, make: Make) -> None:
 @pytest.mark.parametrize("name", [*NAMES, "../../etc/passwd", "/", "-rf", "CON", "a" * 300, "caf\udce9", ".."])
 def test_any_command_gives_a_harmless_name(store: Store, make: Make, name: str) -> None:
     profile = make(rows=1)
-    profile = attrs.evolve(profile, header=attrs.evolve(profile.header, cmd=name, workload=name))
+    profile = replace(profile, header=replace(profile.header, cmd=name, workload=name))
     saved = pending.save(store, profile)
     assert SAFE.fullmatch(saved.name)
     assert len(saved.name) < 150

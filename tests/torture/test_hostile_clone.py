@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore.analysis import note_keys
 from perfcore.model import Header
+from perfcore.model.record import replace
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
 from perfcore.store import notes
@@ -190,7 +190,7 @@ def register(project: Project, wall: int, **changes: Any) -> None:
     """Have a profile of the head in the store, as a merge brings it: nothing was measured here."""
     places = UserPlaces(project.home / "config.yml", project.home / "list", project.home / "trees")
     repository = Repository.open(project.path, places=places)
-    profile = attrs.evolve(profiles.timed(runs=12, wall=wall), origin=repository.version(), **changes)
+    profile = replace(profiles.timed(runs=12, wall=wall), origin=repository.version(), **changes)
     repository.register(Ref(kind="pending", pending=repository.save(profile)), profile.origin)
 
 
@@ -200,7 +200,7 @@ def in_a_profile(project: Project, bait: Path) -> None:
     made = profiles.timed()
     header = Header(type="time", argv=(text,), cmd="true", args=text, workload=text, shell=True, tags=(text, "odd"))
     options = dict.fromkeys(("setup", "cleanup", "stdin", "pre_run", "load"), text)
-    collector = attrs.evolve(made.collector, params=options)
+    collector = replace(made.collector, params=options)
     for back in ("HEAD~1", "HEAD"):
         project.git("checkout", "--quiet", "--detach", back if back != "HEAD" else "main")
         machine = {**made.machine, "command": text}

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import attrs
 from perfcore_table_kit.grouping import Number, group, together
 
+from perfcore.model.record import replace
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -30,7 +32,7 @@ class _Total:
 
     @classmethod
     def of(cls, profile: Profile, tables: Mapping[str, Table]) -> _Total:
-        return cls(attrs.evolve(profile, tables=tables), 1, frozenset([profile.environment_id]))
+        return cls(replace(profile, tables=tables), 1, frozenset([profile.environment_id]))
 
 
 class Sum:
@@ -53,7 +55,7 @@ class Sum:
             assert total is not None
             return total
         first, second = state.profile, other.profile
-        joined = attrs.evolve(
+        joined = replace(
             first,
             # The newest and the larger of each, which do not depend on the order: sums of parts can be merged in any.
             created=max(first.created, second.created),
@@ -63,7 +65,7 @@ class Sum:
         return _Total(joined, state.count + other.count, state.environments | other.environments)
 
     def finish(self, state: _Total) -> Profile:
-        return attrs.evolve(
+        return replace(
             state.profile,
             # A sum of runs is of no configuration: it must not be compared with a single one.
             config_id="",

@@ -25,6 +25,7 @@ from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import PerfError
 from perfcore.model import Change, Pairing, Sample, Series
 from perfcore.model.listener import Listener
+from perfcore.model.record import replace
 from perfcore.profile.table import Column, column
 from perfcore.repository.repository import Repository
 from perfcore_check_calibration.sensitivity import Calibrated, Sensitivity
@@ -150,7 +151,7 @@ def _worse(pair: Pairing, step: float) -> Pairing:
     """The pairing with every amount of its target worse by a step."""
     profiles = tuple(
         profile.replace_tables(
-            resources=attrs.evolve(
+            resources=replace(
                 profile.tables["resources"],
                 columns=tuple(_scaled(column, step) for column in profile.tables["resources"].columns),
             )

@@ -18,6 +18,7 @@ from perfcore_testing.project import Project, empty_project, project
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.model.listener import SilentListener
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
@@ -35,7 +36,7 @@ def repository(project: Project) -> Repository:
 
 
 def _register(repository: Repository, version: str, profile: Profile) -> None:
-    pending = repository.save(attrs.evolve(profile, origin=version))
+    pending = repository.save(replace(profile, origin=version))
     repository.register(Ref(kind="pending", pending=pending), version)
 
 

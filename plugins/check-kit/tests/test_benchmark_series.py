@@ -6,7 +6,6 @@ import random
 from collections.abc import Mapping, Sequence
 from unittest.mock import Mock
 
-import attrs
 import pytest
 from perfcore_check_kit.version_history import VersionHistory
 from perfcore_testing import profiles
@@ -15,6 +14,7 @@ from perfcore_testing.project import Project
 from perfcore import open_repository
 from perfcore.measure.collect_result import summarize
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile import benchmarks
 from perfcore.profile.recording import RUNS
 from perfcore.profile.table import TableBuilder, Value, column, table
@@ -43,7 +43,7 @@ def suite(wall: Mapping[str, float], seed: int, *, session: str = "") -> Profile
         column("n", rows["n"], dtype="i64", role="benchmark"),
         column("wall", rows["wall"], dtype="f64", unit="ns", role="value"),
     ]
-    return attrs.evolve(profiles.timed(), tables={"resources": table("resources", columns), "runs": runs.build()})
+    return replace(profiles.timed(), tables={"resources": table("resources", columns), "runs": runs.build()})
 
 
 def beside_a_loop(relative: float, seed: int, *, speed: float) -> Profile:
@@ -56,7 +56,7 @@ def beside_a_loop(relative: float, seed: int, *, speed: float) -> Profile:
         column("cpu", [time * 1000 * speed for time in relatives], dtype="f64", unit="ns", role="value"),
         column("relative", relatives, dtype="f64", role="value"),
     ]
-    return attrs.evolve(made, tables={**made.tables, "resources": table("resources", columns)})
+    return replace(made, tables={**made.tables, "resources": table("resources", columns)})
 
 
 def register(project: Project, walls: Sequence[Mapping[str, float]], *, session: str = "") -> list[str]:
@@ -68,7 +68,7 @@ def register_all(project: Project, suites: Sequence[Profile]) -> list[str]:
     history, versions = open_repository(project.path), []
     for number, made in enumerate(suites):
         version = project.commit(f"Version {number}")
-        made = attrs.evolve(made, origin=version, created=profiles.CREATED + number)
+        made = replace(made, origin=version, created=profiles.CREATED + number)
         history.register(history.save(made), version)
         versions.append(version)
     return versions
@@ -218,7 +218,7 @@ def test_benchmarks_are_chosen_by_a_pattern(project: Project) -> None:
 def test_the_difference_of_two_suites_is_that_of_their_medians(project: Project) -> None:
     history = open_repository(project.path)
     for number, wall in enumerate((BEFORE, AFTER)):
-        history.save(attrs.evolve(suite(wall, number), created=profiles.CREATED + number * 10**9))
+        history.save(replace(suite(wall, number), created=profiles.CREATED + number * 10**9))
     rows = project.perf("diff", "0@p", "1@p", "--json").json["places"]
     (changed,) = [row for row in rows if row["place"] == "parse[64]"]
     assert changed["baseline"] == pytest.approx(8_000, rel=0.02)

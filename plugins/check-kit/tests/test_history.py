@@ -17,6 +17,7 @@ from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import Phases
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
@@ -34,7 +35,7 @@ def repository(project: Project) -> Repository:
 
 
 def _register(repository: Repository, version: str, profile: Profile, **changes: object) -> None:
-    made = attrs.evolve(profile, origin=version, **changes)  # type: ignore[arg-type]
+    made = replace(profile, origin=version, **changes)
     repository.register(Ref(kind="pending", pending=repository.save(made)), version)
 
 
@@ -233,7 +234,7 @@ def test_what_all_share_is_the_machine(project: Project, repository: Repository)
         for config in range(7):
             level = 5e6 * (1.2 if number >= STEP else 1) * (1.1 if config == 3 and number >= 6 else 1)
             profile = _noisy(100 * number + config, level)
-            header = attrs.evolve(profile.header, args=str(config))
+            header = replace(profile.header, args=str(config))
             _register(repository, version, profile, header=header, config_id=f"1:{config}")
     scanned = _scan(repository, history.select_series(repository, series.config_histories(repository)))
     changes = history.changes(scanned)

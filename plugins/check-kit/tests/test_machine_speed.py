@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_check_kit import history, machine_speed, series, slow_sessions
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
@@ -13,6 +12,7 @@ from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore.model import Change, Profile
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
@@ -35,7 +35,7 @@ def _profile(number: int, level: float, slower: float | None, metric: str = "cpu
 
 def _beside(profile: Profile, facts: dict[str, Any]) -> Profile:
     sampling = {"reference": FAST, "reference_fast": FAST, "reference_work": WORK} | facts
-    return attrs.evolve(profile, collector=attrs.evolve(profile.collector, sampling=sampling))
+    return replace(profile, collector=replace(profile.collector, sampling=sampling))
 
 
 def _registered(project: Project, made: list[Profile]) -> tuple[Repository, list[str]]:
@@ -43,7 +43,7 @@ def _registered(project: Project, made: list[Profile]) -> tuple[Repository, list
     repository = Repository.open(project.path, places=places)
     versions = [repository.version(), *(project.commit(f"Version {number}") for number in range(1, len(made)))]
     for version, profile in zip(versions, made, strict=True):
-        kept = repository.save(attrs.evolve(profile, origin=version))
+        kept = repository.save(replace(profile, origin=version))
         repository.register(Ref(kind="pending", pending=kept), version)
     return repository, versions
 

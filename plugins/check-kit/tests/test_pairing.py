@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_check_kit import pairing
 from perfcore_testing import profiles
@@ -14,6 +13,7 @@ from perfcore_testing.project import Project
 from perfcore.analysis import fail_on
 from perfcore.errors import UsageError
 from perfcore.model import Pairing, Profile, Sample, Unpaired
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
@@ -29,7 +29,7 @@ def repository(project: Project) -> Repository:
 def _register(
     repository: Repository, version: str, wall: int = 1, profile: Profile | None = None, **changes: Any
 ) -> None:
-    made = attrs.evolve(profile or profiles.timed(wall=wall * 1000), origin=version, **changes)
+    made = replace(profile or profiles.timed(wall=wall * 1000), origin=version, **changes)
     repository.register(Ref(kind="pending", pending=repository.save(made)), version)
 
 
@@ -176,15 +176,15 @@ def test_a_version_measured_on_another_machine_is_told_and_later_ones_are_compar
 
 def test_a_dirty_profile_is_compared_with_its_version_or_the_nearest(project: Project, repository: Repository) -> None:
     first = repository.version()
-    dirty = attrs.evolve(profiles.timed(), origin=first, dirty=True)
+    dirty = replace(profiles.timed(), origin=first, dirty=True)
     assert isinstance(pairing.of_dirty(repository, dirty), Unpaired)
     _register(repository, first)
     second = project.commit("Second")
-    found = pairing.of_dirty(repository, attrs.evolve(dirty, origin=second))
+    found = pairing.of_dirty(repository, replace(dirty, origin=second))
     assert isinstance(found, Pairing)
     assert (found.baseline.version, found.target.dirty) == (first, True)
     _register(repository, second)
-    own = pairing.of_dirty(repository, attrs.evolve(dirty, origin=second))
+    own = pairing.of_dirty(repository, replace(dirty, origin=second))
     assert isinstance(own, Pairing)
     assert own.baseline.version == second
 

@@ -25,6 +25,7 @@ from perfcore_check_pair import PairCheck, PairSettings
 
 from perfcore.library import open_repository
 from perfcore.model import EMPTY, Pairing, Profile, Sample, Series
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.repository.repository import Repository
 
@@ -96,7 +97,7 @@ def _times(profile: Profile, factor: float, known: bool) -> Profile:
     profile = profile.replace_tables(resources=table("resources", columns))
     if known:
         return profile
-    return attrs.evolve(profile, collector=attrs.evolve(profile.collector, sampling=EMPTY))
+    return replace(profile, collector=replace(profile.collector, sampling=EMPTY))
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from perfcore_check_pair.session_spread import SessionSpread, differences, estim
 from perfcore_testing.check import measured, pairing
 
 from perfcore.model import Change, Pairing, Series
+from perfcore.model.record import replace
 
 RUNS = 10
 
@@ -147,8 +148,8 @@ def _slower(pair: Pairing, baseline: float, target: float) -> Pairing:
     for side, factor in ((pair.baseline, baseline), (pair.target, target)):
         (profile,) = side.profiles
         facts = {"reference": round(30_000 * factor), "reference_fast": 30_000, "reference_work": "work"}
-        tool = attrs.evolve(profile.collector, sampling=facts)
-        sides.append(attrs.evolve(side, profiles=(attrs.evolve(profile, collector=tool),)))
+        tool = replace(profile.collector, sampling=facts)
+        sides.append(attrs.evolve(side, profiles=(replace(profile, collector=tool),)))
     return attrs.evolve(pair, baseline=sides[0], target=sides[1])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +11,7 @@ from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import MIRRORED, assert_sound, measured, pairing, swapped
 
 from perfcore.model import Change, Pairing
+from perfcore.model.record import replace
 
 steady = settings(derandomize=True)
 CHECK = PairCheck(PairSettings(resamples=200))
@@ -123,7 +123,7 @@ def test_the_amounts_of_a_row_have_the_ratio_that_it_states(times: list[tuple[fl
 @given(st.text(), st.text(max_size=5), st.text(max_size=20))
 def test_any_names_and_units(name: str, unit: str, type_: str) -> None:
     profile = measured({name: [1, 2, 3]} if name != "run" else {}, unit=unit)
-    other = attrs.evolve(profile, header=attrs.evolve(profile.header, type=type_))
+    other = replace(profile, header=replace(profile.header, type=type_))
     _changes(pairing(profile, profile))
     _changes(pairing(profile, other))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
@@ -13,13 +12,14 @@ from perfcore_check_pair.samples import pairs, read
 from perfcore_testing.check import measured, noisy, pairing, sample
 
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 
 def _with_resources(**columns: list[Any]) -> Profile:
     """A profile with these columns as resources; `run` is an order, the others are values."""
     made = [column(name, values, role="order" if name == "run" else "value") for name, values in columns.items()]
-    return attrs.evolve(measured([1]), tables={"resources": table("resources", made)})
+    return replace(measured([1]), tables={"resources": table("resources", made)})
 
 
 def _amounts(profile: Profile, name: str = "amount") -> list[float | None]:
@@ -65,7 +65,7 @@ def test_warm_up_runs_do_not_count() -> None:
 
 def test_a_unit_may_stand_in_the_header() -> None:
     profile = measured([1], unit="")
-    named = attrs.evolve(profile, header=attrs.evolve(profile.header, units={"cpu": "B"}))
+    named = replace(profile, header=replace(profile.header, units={"cpu": "B"}))
     assert read(sample(named, None)).metrics["cpu"].units == {"B"}
 
 
@@ -125,16 +125,16 @@ def test_a_million_rows_are_summed_as_columns() -> None:
     runs = np.repeat(np.arange(12), 100_000)
     rows = np.tile(np.arange(100_000, dtype=np.int64), 12)
     made = [
-        attrs.evolve(measured([1]).tables["resources"]["run"], data=runs.data),
-        attrs.evolve(measured([1]).tables["resources"]["cpu"], data=rows.data),
+        replace(measured([1]).tables["resources"]["run"], data=runs.data),
+        replace(measured([1]).tables["resources"]["cpu"], data=rows.data),
     ]
-    profile = attrs.evolve(measured([1]), tables={"resources": table("resources", made)})
+    profile = replace(measured([1]), tables={"resources": table("resources", made)})
     assert _amounts(profile, "cpu") == [sum(range(100_000))] * 12
 
 
 @pytest.mark.parametrize("runs", [1000, 100_000])
 def test_many_runs_are_compared(runs: int) -> None:
-    sides = [attrs.evolve(measured([]), tables={"resources": _many(center, runs)}) for center in (5e6, 6e6)]
+    sides = [replace(measured([]), tables={"resources": _many(center, runs)}) for center in (5e6, 6e6)]
     change = PairCheck(PairSettings()).compare(pairing(*sides, interleaved=True))[0]
     assert change.kind == "degradation"
     assert change.low is not None

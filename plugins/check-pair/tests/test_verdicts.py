@@ -14,6 +14,7 @@ from perfcore_testing.check import Amounts, measured, noisy, pairing
 from perfcore.config.settings import structure
 from perfcore.errors import UsageError
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 TWELVE = [1.0, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998, 1.003, 0.997, 1.001, 0.999, 1.0]
 
@@ -289,13 +290,13 @@ def test_other_environments_are_not_decided_unless_wanted() -> None:
     assert "different environments" in change.evidence
     wanted = PairCheck(PairSettings(across_environments=True))
     assert wanted.compare(pairing(*sides))[0].kind == "degradation"
-    unknown = [attrs.evolve(sides[0], environment_id=""), sides[1]]
+    unknown = [replace(sides[0], environment_id=""), sides[1]]
     assert PairCheck(PairSettings()).compare(pairing(*unknown))[0].kind == "degradation"
 
 
 def test_postprocessed_and_raw_profiles_are_not_compared() -> None:
     raw = measured(_scaled(1))
-    filtered = attrs.evolve(raw, postprocessors=(attrs.evolve(raw.collector, name="filter"),))
+    filtered = replace(raw, postprocessors=(replace(raw.collector, name="filter"),))
     change = PairCheck(PairSettings()).compare(pairing(raw, filtered))[0]
     assert (change.kind, change.evidence) == (
         "cannot tell",

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing import hostile
 from perfcore_testing.collector import CollectorContract, Measuring
@@ -14,6 +13,7 @@ from perfcore_testing.collector import CollectorContract, Measuring
 from perfcore.errors import PerfError
 from perfcore.hookspecs import Collector
 from perfcore.model import Job
+from perfcore.model.record import replace
 from perfcore_collect_bench.collector import BenchCollector, BenchSettings
 
 _SUITE = """
@@ -45,7 +45,7 @@ class BenchContract(CollectorContract):
         file = folder / "bench_contract.py"
         if folder.is_dir():
             file.write_text(_SUITE.format(words=list(words), code=code), encoding="utf-8")
-        return attrs.evolve(Job(argv=(file.name,), cmd=file.name, cwd=folder), **changes)
+        return replace(Job(argv=(file.name,), cmd=file.name, cwd=folder), **changes)
 
     def test_the_command_gets_its_words_unchanged(self, driver: Collector, tmp_path: Path) -> None:
         """Each is a folder, whatever characters its name has."""

@@ -19,6 +19,7 @@ import attrs
 
 from perfcore.errors import CommandFailedError
 from perfcore.model import EMPTY
+from perfcore.model.record import replace
 from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def interpreter_of(job: Job, program: str | None, packages: tuple[Path, ...] = (
     command.check(job)
     path = sys.executable
     if program is not None:
-        path = os.fsdecode(command.spec(attrs.evolve(job, argv=(program,))).path)
+        path = os.fsdecode(command.spec(replace(job, argv=(program,))).path)
     variables = {**os.environ, **job.variables}
     return Interpreter(program=path, folder=job.cwd.absolute(), variables=variables, packages=(_PACKAGE, *packages))
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore.errors import VersionError
+from perfcore.model.record import replace
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
@@ -71,5 +70,5 @@ def save(make: Callable[[Facts], Profile], directory: Path | None) -> Pending:
     repository = Repository.open(directory or Path.cwd())
     profile = make(repository.facts())
     with contextlib.suppress(VersionError):  # there may be none yet
-        profile = attrs.evolve(profile, origin=repository.version(), dirty=repository.vcs.is_dirty())
+        profile = replace(profile, origin=repository.version(), dirty=repository.vcs.is_dirty())
     return repository.save(profile)

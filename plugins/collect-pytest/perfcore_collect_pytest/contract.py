@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing.collector import CollectorContract, Measuring
 
 from perfcore.errors import PerfError
 from perfcore.hookspecs import Collector
 from perfcore.model import Job
+from perfcore.model.record import replace
 from perfcore_collect_pytest.collector import PytestCollector, PytestSettings
 
 _TEST = """
@@ -40,7 +40,7 @@ class PytestContract(CollectorContract):
         file = folder / "test_contract.py"
         if folder.is_dir():
             file.write_text(_TEST.format(words=list(words), code=code), encoding="utf-8")
-        return attrs.evolve(Job(argv=(file.name,), cmd=file.name, cwd=folder), **changes)
+        return replace(Job(argv=(file.name,), cmd=file.name, cwd=folder), **changes)
 
     def test_the_command_gets_its_words_unchanged(self, driver: Collector, tmp_path: Path) -> None:
         """Each is a folder, whatever characters its name has."""

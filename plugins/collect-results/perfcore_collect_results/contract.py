@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing.collector import CollectorContract, Measuring
 
 from perfcore.hookspecs import Collector
 from perfcore.model import Job
+from perfcore.model.record import replace
 from perfcore.profile.recording import Session
 from perfcore_collect_results.collector import ResultsCollector, ResultsSettings
 
@@ -40,7 +40,7 @@ class _ShellHarness(ResultsCollector):
 
     def before(self, job: Job) -> Session:
         if job.shell:
-            job = attrs.evolve(job, argv=(f"{job.argv[0]}\nprintf %s {shlex.quote(RESULTS)}",))
+            job = replace(job, argv=(f"{job.argv[0]}\nprintf %s {shlex.quote(RESULTS)}",))
         return super().before(job)
 
 
@@ -54,7 +54,7 @@ class ResultsContract(CollectorContract):
 
     def job(self, folder: Path, code: str, *words: str, **changes: Any) -> Job:
         argv = (sys.executable, "-I", "-S", "-c", f"{code}\nprint({RESULTS!r})", *words)
-        return attrs.evolve(Job(argv=argv, cmd="python", args=code, cwd=folder), **changes)
+        return replace(Job(argv=argv, cmd="python", args=code, cwd=folder), **changes)
 
     def test_before_gives_a_session_of_the_job(self, driver: Collector, tmp_path: Path) -> None:
         """The metrics are the harness's: they are known when it ran."""

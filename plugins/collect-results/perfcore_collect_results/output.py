@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from perfcore.errors import UsageError
+from perfcore.model.record import replace
 
 if TYPE_CHECKING:
     from perfcore.model import Job
@@ -72,7 +73,7 @@ def prepare(job: Job, chosen: str | None, folder: Path) -> Output:
         return Output(job, path, "standard output", is_stdout=True)
     text = shlex.quote(str(path)) if job.shell else str(path)
     argv = tuple(word.replace(PLACEHOLDER, text) for word in job.argv)
-    return Output(attrs.evolve(job, argv=argv), path, PLACEHOLDER)
+    return Output(replace(job, argv=argv), path, PLACEHOLDER)
 
 
 def remove(path: Path) -> None:

@@ -11,6 +11,7 @@ import attrs
 
 from perfcore.errors import FormatError, PluginError, UsageError
 from perfcore.hookspecs import FORMAT
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import guard
 from perfcore.profile.table import ColumnSpec, Table, Value
 
@@ -97,10 +98,10 @@ def _suite(profile: Profile) -> Suite:
     names = _names(resources)
     for column in resources.columns:
         if column.name in names:
-            specs.append(attrs.evolve(column.spec, dtype="str"))  # a parameter may be a number in one run only
+            specs.append(replace(column.spec, dtype="str"))  # a parameter may be a number in one run only
             rows[column.name] = [_text(word) for word in column]
         elif column.spec.role == "value":
-            specs.append(attrs.evolve(column.spec, dtype="f64"))
+            specs.append(replace(column.spec, dtype="f64"))
             rows[column.name] = [None if amount is None else float(amount) for amount in column]
     if not resources.rows:
         raise FormatError("no benchmark has a value")

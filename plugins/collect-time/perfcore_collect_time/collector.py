@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 from perfcore_collect_kit.command import StartError, shown
 
 from perfcore.errors import PerfError, PluginError
@@ -89,8 +90,7 @@ class TimeSettings:
     output: str = output_option()
 
 
-@attrs.define(kw_only=True)
-class _State:
+class _State(msgspec.Struct, kw_only=True):
     """What a session needs between its runs. `keys` are the commands that the helper knows by now."""
 
     job: Job
@@ -98,8 +98,8 @@ class _State:
     before: Snapshot
     frequency: Frequency
     clock: ClockReader
-    keys: dict[str, int] = attrs.field(factory=dict)
-    tally: Tally = attrs.field(factory=Tally)
+    keys: dict[str, int] = msgspec.field(default_factory=dict)
+    tally: Tally = msgspec.field(default_factory=Tally)
     closed: bool = False
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from perfcore.text import plural, quantity
 
@@ -26,15 +26,14 @@ REFERENCE_MOST = 1.7  # times as long as a fast machine takes, which is more tha
 FLOOR_MARGIN = 16  # the kernel's count of pages is exact to less than one part in this
 
 
-@attrs.define
-class Tally:
+class Tally(msgspec.Struct):
     """Grows with every run. Warm-ups count for what they left behind only."""
 
     runs: int = 0
     disturbed: int = 0
-    waits: list[float] = attrs.field(factory=list)
-    reference: list[int] = attrs.field(factory=list)
-    failures: Counter[int] = attrs.field(factory=Counter)
+    waits: list[float] = msgspec.field(default_factory=list)
+    reference: list[int] = msgspec.field(default_factory=list)
+    failures: Counter[int] = msgspec.field(default_factory=Counter)
     littering: int = 0
     left: int = 0
     floor: int = 0

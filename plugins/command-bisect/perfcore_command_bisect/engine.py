@@ -22,6 +22,7 @@ from perfcore.measure.request import configured_build, tree_directory
 from perfcore.measure.runner import Context
 from perfcore.model import Build, Job, MinorVersion, Plan, Profile
 from perfcore.model.listener import Listener
+from perfcore.model.record import replace
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import clip, printable
@@ -160,7 +161,7 @@ class Bisection:
         self._context = runner_context(self.repository, self.listener)
         if self.journal.cpu:
             schedule = {**self._context.schedule, "cpu": self.journal.cpu}
-            self._context = attrs.evolve(self._context, schedule=schedule)
+            self._context = replace(self._context, schedule=schedule)
         self._thresholds = thresholds_of(self.repository)
 
     def run(self, on_step: StepListener = no_steps) -> BisectResult:
@@ -265,7 +266,7 @@ class Bisection:
             cwd = tree_directory(tree, job.cwd, version)
         except UsageError as error:
             raise CommandFailedError(error.message, hint=error.hint) from error
-        return attrs.evolve(job, cwd=cwd, version=version, activation=trees.activation(version))
+        return replace(job, cwd=cwd, version=version, activation=trees.activation(version))
 
     def _identify(self, place: int, trees: Versions) -> None:
         version = self.journal.versions[place]
@@ -278,7 +279,7 @@ class Bisection:
     def _measure(self, trees: Versions, measurement: Measurement, jobs: tuple[Job, Job]) -> None:
         times = measurement.times, measurement.end_times
         repeated = tuple(
-            attrs.evolve(job, collector=attrs.evolve(job.collector, params={**job.collector.params, **_often(count)}))
+            replace(job, collector=replace(job.collector, params={**job.collector.params, **_often(count)}))
             for job, count in zip(jobs, times, strict=True)
             if count
         )

@@ -17,6 +17,7 @@ from perfcore.measure import commands
 from perfcore.measure.request import working_directory
 from perfcore.measure.schedule import split_options
 from perfcore.model import Job, Profile, Step
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import settings_of
 from perfcore.repository.repository import Repository
 from perfcore.text import printable
@@ -46,8 +47,8 @@ def of_benchmarks(repository: Repository, command: StoredCommand, names: Sequenc
     selects = settings is not None and any(o.name == "select" and o.many for o in options_of(settings))
     if not selects or not all(names):
         return command
-    step = attrs.evolve(step, params={**step.params, "select": list(names)})
-    return attrs.evolve(command, job=attrs.evolve(command.job, collector=step))
+    step = replace(step, params={**step.params, "select": list(names)})
+    return attrs.evolve(command, job=replace(command.job, collector=step))
 
 
 def of_version(repository: Repository, version: str) -> Iterator[StoredCommand]:

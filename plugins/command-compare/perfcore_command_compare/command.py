@@ -25,6 +25,7 @@ from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import commands
 from perfcore.measure.request import working_directory
 from perfcore.model import Job, Step
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref, is_number
 from perfcore.text import printable
@@ -242,7 +243,7 @@ def _of_texts(
     repository = _repository_if_any(console)
     directory = (cwd or Path()) if repository is None else working_directory(repository, cwd)
     first, second = (
-        Program(name=text, job=attrs.evolve(_job(words, common, shell), cwd=directory))
+        Program(name=text, job=replace(_job(words, common, shell), cwd=directory))
         for text, words in zip(texts, split_texts, strict=True)
     )
     return first, second
@@ -251,7 +252,7 @@ def _of_texts(
 def _of_versions(repository: Repository, words: Sequence[str], job: Job, cwd: Path | None) -> tuple[Program, Program]:
     if len(words) > 2:
         raise UsageError(f"two versions are compared, and {len(words)} are named")
-    job = attrs.evolve(job, cwd=working_directory(repository, cwd))
+    job = replace(job, cwd=working_directory(repository, cwd))
     revisions: list[str | None] = [*(words or (None,)), ""]
     first, second = (_of_version(repository, word, job) for word in revisions[:2])
     return first, second
@@ -268,7 +269,7 @@ def _of_version(repository: Repository, revision: str | None, job: Job) -> Progr
 
 def _job(words: list[str], common: Job, shell: bool) -> Job:
     job = commands.job(words, shell=shell)
-    return attrs.evolve(common, argv=job.argv, cmd=job.cmd, args=job.args, shell=shell)
+    return replace(common, argv=job.argv, cmd=job.cmd, args=job.args, shell=shell)
 
 
 def _of_profiles(

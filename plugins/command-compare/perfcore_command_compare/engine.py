@@ -17,6 +17,7 @@ from perfcore.measure.execution import submit
 from perfcore.measure.runner import Context, metrics
 from perfcore.model import Change, Job, Measured, Plan, Profile, Sample
 from perfcore.model.listener import Listener
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import printable, quantity
@@ -40,7 +41,7 @@ def compare(host: Host, request: CompareRequest, listener: Listener) -> Comparis
         context = host.context(listener)
         if request.cpu is not None:
             affinity.cpus(request.cpu)  # an error here comes before anything is built
-            context = attrs.evolve(context, schedule={**context.schedule, "cpu": request.cpu})
+            context = replace(context, schedule={**context.schedule, "cpu": request.cpu})
         programs = prepare(host, stack, request, listener)
         sides = _side(programs[0]), _side(programs[1])
         is_metric = judge.metric is None or judge.metric in metrics(programs[0].job, context)
@@ -135,7 +136,7 @@ class _Bench:
     def _measure_batch(self, schedule: Mapping[str, Any]) -> list[Measured]:
         if self.deadline == math.inf:
             self.deadline = time.monotonic() + self.budget.seconds
-        context = attrs.evolve(self.context, progress=self._progress, until=self.deadline)
+        context = replace(self.context, progress=self._progress, until=self.deadline)
         plan = Plan(jobs=tuple(prepared.job for prepared in self.programs), schedule=schedule, context=context)
         measurements = submit(self.host.plugins, plan, repository=self.host.repository)
         pair = [_with_side(measured, side) for measured, side in zip(measurements, self.programs, strict=True)]
@@ -166,7 +167,7 @@ def _with_side(measured: Measured, prepared: PreparedProgram) -> Measured:
         return measured
     tree = prepared.tree if prepared.version is not None else None
     error = run_error(prepared.program.title, measured.error, prepared.job, tree, prepared.building)
-    return attrs.evolve(measured, error=error)
+    return replace(measured, error=error)
 
 
 def _side(prepared: PreparedProgram) -> Side:

@@ -14,6 +14,7 @@ from perfcore.measure.calls import Command, command_job
 from perfcore.measure.request import working_directory
 from perfcore.model import Job, Step
 from perfcore.model.listener import Listener, SilentListener
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore_command_compare import engine
 from perfcore_command_compare.host import Host
@@ -124,7 +125,7 @@ def _compare_commands(
 def _job(repository: Repository, command: Command | Job, options: CompareOptions) -> Job:
     if isinstance(command, Job):
         return command
-    return attrs.evolve(
+    return replace(
         command_job(command, "", options.shell),
         env=dict(options.env or {}),
         cwd=working_directory(repository, None if options.cwd is None else Path(options.cwd)),

@@ -16,6 +16,7 @@ from perfcore.errors import PerfError
 from perfcore.measure.request import configured_build, tree_directory, tree_state
 from perfcore.model import Build, Job
 from perfcore.model.listener import Listener
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore_command_compare.host import Host
 from perfcore_command_compare.identity import is_identical
@@ -48,7 +49,7 @@ def prepare(
         first, second = (
             PreparedProgram(
                 program=program,
-                job=attrs.evolve(program.job, cwd=tree_directory(tree, program.job.cwd, None), dirty=True),
+                job=replace(program.job, cwd=tree_directory(tree, program.job.cwd, None), dirty=True),
                 tree=tree,
             )
             for program in request.programs
@@ -78,7 +79,7 @@ def _prepare_in_repository(
                 activations[key] = active.build.activation
         origin, dirty = (version, False) if version is not None else tree_state(repository)
         directory = tree_directory(built[key], program.job.cwd, version)
-        job = attrs.evolve(program.job, cwd=directory, version=origin, dirty=dirty, activation=activations[key])
+        job = replace(program.job, cwd=directory, version=origin, dirty=dirty, activation=activations[key])
         yield PreparedProgram(program=program, job=job, tree=built[key], building=building)
 
 
@@ -105,4 +106,4 @@ def programs_are_identical(
 def _job_in_tree(prepared: PreparedProgram) -> Job:
     """The job without its version, its directory relative to the tree: equal for equal commands."""
     directory = os.path.relpath(prepared.job.cwd, prepared.tree)
-    return attrs.evolve(prepared.job, cwd=Path(directory), version=None, dirty=False)
+    return replace(prepared.job, cwd=Path(directory), version=None, dirty=False)

@@ -18,6 +18,7 @@ from perfcore_testing.project import Project
 from perfcore.errors import UsageError
 from perfcore.library import open_repository
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.recording import RUNS
 from perfcore.profile.table import TableBuilder, column, table
 
@@ -45,15 +46,13 @@ def suite(cpu: Mapping[str, float], seed: int, *, runs: int = 20) -> Profile:
     runs_table = TableBuilder("runs", RUNS)
     for run in range(runs):
         runs_table.add(run=run, session="5e55", block=run, started=run, warmup=False, disturbed=False)
-    return attrs.evolve(
-        measured([1.0]), tables={"resources": resources, "runs": runs_table.build()}, config_id="s" * 40
-    )
+    return replace(measured([1.0]), tables={"resources": resources, "runs": runs_table.build()}, config_id="s" * 40)
 
 
 def program(center: float, seed: int, name: str, *, runs: int = 20) -> Profile:
     profile = measured(noisy(center, seed, runs=runs), session="5e55")
-    header = attrs.evolve(profile.header, cmd=f"./{name}", args="", workload="")
-    return attrs.evolve(profile, header=header, config_id=name[0] * 40)
+    header = replace(profile.header, cmd=f"./{name}", args="", workload="")
+    return replace(profile, header=header, config_id=name[0] * 40)
 
 
 def release(project: Project, name: str, *profiles: Profile) -> None:
@@ -61,7 +60,7 @@ def release(project: Project, name: str, *profiles: Profile) -> None:
     history, version = open_repository(project.path), project.commit(name)
     project.git("tag", name)
     for number, profile in enumerate(profiles):
-        saved = history.save(attrs.evolve(profile, origin=version, created=CREATED + number))
+        saved = history.save(replace(profile, origin=version, created=CREATED + number))
         history.register(saved, version)
 
 
@@ -125,7 +124,7 @@ def test_a_pattern_chooses_benchmarks_and_commands(releases: Project) -> None:
 def test_another_metric_can_decide(project: Project) -> None:
     for seed, (name, center) in enumerate((("v1", 5e6), ("v2", 7e6))):
         amounts = {"cpu": noisy(5e6, seed), "wall": noisy(center, 7 + seed)}
-        release(project, name, attrs.evolve(measured(amounts, session="5e55"), config_id="s" * 40))
+        release(project, name, replace(measured(amounts, session="5e55"), config_id="s" * 40))
     project.perf("compare", "v1", "v2")
     assert "slower" in project.perf("compare", "v1", "v2", "-m", "wall", code=1).out
     assert "did you mean 'wall'?" in project.perf("compare", "v1", "v2", "-m", "wal", code=2).err
@@ -153,8 +152,8 @@ def test_a_version_wins_over_a_profile_that_holds_its_name(releases: Project) ->
 def test_benchmarks_of_one_name_are_told_apart_by_their_commands(project: Project) -> None:
     for seed, (version, center) in enumerate((("v1", 5e6), ("v2", 6e6))):
         suites = [suite({"parse": center}, 2 * seed + number) for number in range(2)]
-        header = attrs.evolve(suites[1].header, cmd="./other", args="", workload="")
-        release(project, version, suites[0], attrs.evolve(suites[1], header=header, config_id="t" * 40))
+        header = replace(suites[1].header, cmd="./other", args="", workload="")
+        release(project, version, suites[0], replace(suites[1], header=header, config_id="t" * 40))
     rows = [row for row in project.perf("compare", "v1", "v2", code=1).lines if row.startswith("slower")]
     assert len({row.partition("cpu of parse (")[2] for row in rows}) == 2
 

@@ -13,6 +13,7 @@ from perfcore_testing.project import Project
 
 from perfcore.library import open_repository
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 from .test_stored import suite
 
@@ -31,7 +32,7 @@ def saved(project: Project) -> Project:
     """Two pending suites, whose runs were taken in turn."""
     history = open_repository(project.path)
     for number, cpu in enumerate((BEFORE, AFTER)):
-        history.save(attrs.evolve(suite(cpu, number), created=number))
+        history.save(replace(suite(cpu, number), created=number))
     return project
 
 

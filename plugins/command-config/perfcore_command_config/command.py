@@ -132,8 +132,10 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
         raise PerfError(f"{editor} ended with {code}; {path} is as it was, your draft is {draft}")
     try:
         layer = configuration.read_layer("local", draft)
-        configuration.check_values(layer)
-        if not (user or project) and not configuration.Config((layer,)).get("vcs.name"):
+        edited = configuration.Config((layer,))
+        for key in configuration.KEYS:
+            edited.get(key)  # UsageError for a value that is not what the key holds
+        if not (user or project) and not edited.get("vcs.name"):
             raise UsageError("it has to say which VCS this is, such as `vcs: {name: git}`")
     except PerfError as error:
         raise type(error)(

@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore.errors import UsageError
 from perfcore.hookspecs import AGGREGATE
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import guard
 from perfcore.store.lookup import sources
 
@@ -50,4 +49,4 @@ def aggregate_profiles(repository: Repository, refs: Sequence[Ref], by: str, opt
     with guard(plugin, "aggregate"):
         joined = aggregate(driver, profiles())
     origin = origins.pop() if len(origins) == 1 else None
-    return repository.save(attrs.evolve(joined, created=time.time_ns(), origin=origin, sources=sources(refs)))
+    return repository.save(replace(joined, created=time.time_ns(), origin=origin, sources=sources(refs)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 from perfcore_testing.command import CommandInRepositoryContract
 from perfcore_testing.profiles import CREATED, timed
 from perfcore_testing.project import Project
 
 from perfcore.library import open_repository
+from perfcore.model.record import replace
 from perfcore_command_derive.driver import AggregateCommand, PostprocessCommand
 
 
@@ -18,7 +18,7 @@ class _DeriveContract(CommandInRepositoryContract):
         history = open_repository(project.path)
         for number in range(2):
             # Names of pending profiles are sorted by time: equal times would leave `0@p` open.
-            history.save(attrs.evolve(timed(), created=CREATED + number))
+            history.save(replace(timed(), created=CREATED + number))
 
 
 class AggregateCommandContract(_DeriveContract):

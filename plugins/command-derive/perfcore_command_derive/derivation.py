@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
 from perfcore.measure.runner import postprocess
 from perfcore.model import Profile, Step
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 
 
@@ -24,4 +23,4 @@ def derive(
     """The profile after a postprocessor. It belongs to the version of its source, or to `origin` if that has none."""
     step = Step(name=postprocessor, params=options)
     result = postprocess(profile, [step], repository.plugins, repository.plugin_options)
-    return attrs.evolve(result, origin=profile.origin or origin, sources=sources)
+    return replace(result, origin=profile.origin or origin, sources=sources)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 from perfcore_command_derive.contract import AggregateCommandContract, PostprocessCommandContract
 from perfcore_testing.profiles import CREATED, timed
@@ -10,6 +9,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import PluginError, UsageError
 from perfcore.library import History, open_repository
+from perfcore.model.record import replace
 from perfcore.plugins.registry import Plugins
 
 
@@ -17,7 +17,7 @@ from perfcore.plugins.registry import Plugins
 def history(project: Project) -> History:
     history = open_repository(project.path)
     for number in range(2):
-        history.save(attrs.evolve(timed(), created=CREATED + number))
+        history.save(replace(timed(), created=CREATED + number))
     return history
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-import attrs
 import typer
 from perfcore_command_kit.options import Force, Output
 from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command, split_plugin
@@ -17,6 +16,7 @@ from perfcore_command_show import views
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
 from perfcore.model import PairSide, ViewData
+from perfcore.model.record import replace
 from perfcore.store.lookup import Ref
 from perfcore.text import align, clip, percent, plural, printable, quantity
 from perfcore_command_diff import engine, matching, selection
@@ -133,7 +133,7 @@ def _sides(console: Console, result: DiffResult) -> tuple[PairSide, PairSide]:
 
 def _save(console: Console, result: DiffResult) -> None:
     # Of no version: it lies between two.
-    profile = attrs.evolve(result.profile, created=time.time_ns(), origin=None)
+    profile = replace(result.profile, created=time.time_ns(), origin=None)
     console.say(f"saved {console.history.repository.save(profile).name}")
 
 

@@ -13,6 +13,7 @@ from perfcore.errors import FormatError
 from perfcore.hookspecs import DIFF
 from perfcore.model import EMPTY, Profile
 from perfcore.model.listener import Listener, SilentListener
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import guard
 from perfcore.profile.benchmarks import is_suite
 from perfcore.profile.functions import by_function
@@ -162,7 +163,7 @@ def diff(
         difference = driver.diff(baseline, target)
         notes = (*difference.notes, *notes_of(scale))
         ids = sources([ref for ref in refs if ref is not None])
-        profile = attrs.evolve(difference, sources=ids, notes=notes)
+        profile = replace(difference, sources=ids, notes=notes)
         return DiffResult(profile=profile, sides=sides, scale=scale, matched=matched)
 
 

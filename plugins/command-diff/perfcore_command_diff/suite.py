@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from statistics import median
 
-import attrs
-
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile import benchmarks
 from perfcore.profile.table import Column, Table, column, table
 
@@ -22,7 +21,7 @@ def reduced(profile: Profile) -> Profile:
     columns = [_medians(metric, list(parts.values())) for metric in metrics.values()]
     note = "amounts are medians over the runs of each benchmark"
     reduced_profile = profile.replace_tables(resources=table("resources", [names, *columns]))
-    return attrs.evolve(reduced_profile, notes=(*profile.notes, note))
+    return replace(reduced_profile, notes=(*profile.notes, note))
 
 
 def _medians(metric: Column, parts: list[Table]) -> Column:

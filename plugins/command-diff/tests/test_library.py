@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import attrs
 import pytest
 from jsonschema import Draft202012Validator
 from perfcore_command_diff.contract import DiffContract
@@ -15,6 +14,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import PluginError
 from perfcore.library import History, open_repository
+from perfcore.model.record import replace
 from perfcore.plugins.registry import Plugins
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "diff.json"
@@ -24,7 +24,7 @@ SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "diff.json"
 def history(project: Project) -> History:
     history = open_repository(project.path)
     for number, wall in enumerate((10_000_000, 20_000_000)):
-        history.save(attrs.evolve(timed(wall=wall), created=CREATED + number))
+        history.save(replace(timed(wall=wall), created=CREATED + number))
     return history
 
 

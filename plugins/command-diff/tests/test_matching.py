@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
 import pytest
 from perfcore_command_diff import matching
 from perfcore_command_diff.renames import renames
@@ -13,6 +12,7 @@ from perfcore_testing.project import Project
 
 from perfcore.library import History, open_repository
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 
@@ -26,7 +26,7 @@ def sampled(file: str, samples: Mapping[str, int], number: int = 0) -> Profile:
     stacks = [builder.add((Frame("main", file, 7, 5), Frame(name, file, *lines[name]))) for name in samples]
     columns = [column("stack", stacks), column("samples", list(samples.values()), role="value")]
     made = profile({"resources": table("resources", columns), **builder.tables()})
-    return attrs.evolve(made, config_id=CONFIG, created=CREATED + number)
+    return replace(made, config_id=CONFIG, created=CREATED + number)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
 import pytest
 from perfcore_command_diff.build_folders import without_build_folders
 from perfcore_testing.profiles import CREATED, profile, timed
@@ -12,6 +11,7 @@ from perfcore_testing.project import Project
 
 from perfcore.library import History, open_repository
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.recording import RUNS
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import TableBuilder, column, table
@@ -68,7 +68,7 @@ def test_sums_and_one_total_are_other_scales(history: History) -> None:
 
 def test_without_a_number_of_runs_amounts_are_sums(history: History) -> None:
     before, after = (sampled({("sort", "sort.c"): amount}) for amount in (20, 60))
-    untold = attrs.evolve(after, tables={name: each for name, each in after.tables.items() if name != "runs"})
+    untold = replace(after, tables={name: each for name, each in after.tables.items() if name != "runs"})
     difference = history.diff(before, untold)
     assert (difference.scale, difference.sides[1].runs, difference.table.target) == ("sum", None, 60)
 
@@ -107,7 +107,7 @@ def test_other_functions_keep_their_files(before: tuple[str, str], after: tuple[
 def test_the_header_says_which_runs_were_taken(history: History, project: Project) -> None:
     version = history.version()
     for number, runs in enumerate((3, 4)):
-        saved = attrs.evolve(timed(runs), created=CREATED + number, origin=version, dirty=number == 1)
+        saved = replace(timed(runs), created=CREATED + number, origin=version, dirty=number == 1)
         history.save(saved)
     history.register("0@p", version)
     lines = project.perf("diff", "0@i", "0@p").lines
@@ -123,7 +123,7 @@ def test_a_flame_graph_shows_the_same_functions_and_scale(history: History, proj
     for number, side in enumerate(
         (sampled({("sort", "/tmp/one/sort.c"): 5}, 2), sampled({("sort", "/tmp/two/sort.c"): 9}, 3))
     ):
-        history.save(attrs.evolve(side, created=CREATED + number))
+        history.save(replace(side, created=CREATED + number))
     project.perf("diff", "0@p", "1@p", "--view", "flamegraph", "-o", "diff.html")
     page = (project.path / "diff.html").read_text()
     assert "samples: 2.5 → 3" in page

@@ -12,6 +12,7 @@ from perfcore import files
 from perfcore.errors import FormatError, UsageError, VersionError
 from perfcore.hookspecs import VersionedProfile
 from perfcore.model import EMPTY, Entry
+from perfcore.model.record import replace
 from perfcore.repository import imports
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
@@ -86,7 +87,7 @@ def _take_over(repository: Repository, item: VersionedProfile, version: str | No
             "the file does not name the version that was measured, and this tree has uncommitted changes",
             hint="--version REV",
         )
-    saved = repository.save(attrs.evolve(item.profile, origin=target))
+    saved = repository.save(replace(item.profile, origin=target))
     if not register:
         return Imported(pending=saved)
     where, entry = repository.register(Ref(kind="pending", pending=saved), target)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from perfcore.errors import UsageError
 from perfcore.library import History, Name
 from perfcore.model import EMPTY, Profile
+from perfcore.model.record import replace
 from perfcore_command_exchange.exporting import write_profile
 from perfcore_command_exchange.importing import ImportResult, import_profiles
 
@@ -56,4 +55,4 @@ def _with_version(history: History, name: Name) -> Profile:
     if not isinstance(name, str) or profile.origin is not None:
         return profile
     (ref,) = history.refs(name)
-    return attrs.evolve(profile, origin=ref.version)
+    return replace(profile, origin=ref.version)

@@ -9,7 +9,6 @@ import stat
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from perfcore_command_exchange.contract import PerfContract
@@ -21,6 +20,7 @@ from perfcore_testing.strategies import profiles
 from perfcore.errors import FormatError, PerfError, StorageError
 from perfcore.hookspecs import KINDS
 from perfcore.model import Header, Profile, Tool
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import misfits
 from perfcore.profile.table import column, table
 from perfcore.store import pending
@@ -80,9 +80,9 @@ def test_large_tables_stand_inline_too(tmp_path: Path) -> None:
 
 def test_a_pending_profile_is_read_while_its_tables_stand_inline(tmp_path: Path) -> None:
     store = Store(MemoryStorage())
-    saved = pending.save(store, attrs.evolve(timed(), origin="c0ffee"))
+    saved = pending.save(store, replace(timed(), origin="c0ffee"))
     (tmp_path / "x.perf").write_bytes(store.storage.read(saved.key).data)
-    assert FORMAT.read(tmp_path / "x.perf") == attrs.evolve(timed(), origin="c0ffee")
+    assert FORMAT.read(tmp_path / "x.perf") == replace(timed(), origin="c0ffee")
 
 
 def test_a_file_that_depends_on_a_store_says_so(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "x.perf"
     path.write_text("old")
     with pytest.raises(FormatError):
-        FORMAT.write(attrs.evolve(timed(), machine={"x": object()}), path)
+        FORMAT.write(replace(timed(), machine={"x": object()}), path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(StorageError, match="cannot write"):

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import attrs
 import pytest
 from jsonschema import Draft202012Validator
 from perfcore_testing import profiles
@@ -17,6 +16,7 @@ from perfcore_testing.project import Project
 
 from perfcore.library import open_repository
 from perfcore.model import Header
+from perfcore.model.record import replace
 from perfcore.store import index as indexes
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "transfer.json"
@@ -24,7 +24,7 @@ SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "transfer.json"
 
 def register(project: Project, wall: int) -> str:
     history = open_repository(project.path)
-    made = attrs.evolve(profiles.timed(3, wall), origin=history.version(), created=wall)
+    made = replace(profiles.timed(3, wall), origin=history.version(), created=wall)
     return history.register(history.save(made)).profile
 
 
@@ -167,7 +167,7 @@ def measured(project: Project) -> str:
     history = open_repository(project.path)
     header = Header(type="time", argv=("/home/alice/bench",), cmd="/home/alice/bench", units={"wall": "ns"})
     machine = {"host": "lab3", "cpus": 2}
-    made = attrs.evolve(profiles.timed(3, 100), header=header, machine=machine, origin=history.version())
+    made = replace(profiles.timed(3, 100), header=header, machine=machine, origin=history.version())
     return history.register(history.save(made)).profile
 
 

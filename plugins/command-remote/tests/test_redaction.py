@@ -7,7 +7,6 @@ import re
 import zlib
 from pathlib import Path
 
-import attrs
 import pytest
 from perfcore_command_remote.links import Links
 from perfcore_command_remote.memory import Memory
@@ -20,6 +19,7 @@ from perfcore_testing.memory import MemoryStorage
 from perfcore.errors import FormatError, UsageError
 from perfcore.model import Entry, Header, Profile, Tool
 from perfcore.model.listener import SilentListener
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects
@@ -125,7 +125,7 @@ def test_nothing_that_the_rules_name_arrives(here: Store, there: Store, links: L
 
 
 def test_what_no_rule_names_is_the_same_object(here: Store, there: Store, links: Links) -> None:
-    entry = register(here, attrs.evolve(profiles.timed(3, 100), origin=VERSION))
+    entry = register(here, replace(profiles.timed(3, 100), origin=VERSION))
     bring(here, there, Redacting(here, RULES, links))
     assert live(there) == (entry,)
 
@@ -175,7 +175,7 @@ def test_any_order_of_transfers_of_three_clones_doubles_and_loses_nothing() -> N
         remote = Store(MemoryStorage())
         clones = [(Store(MemoryStorage()), Links()) for _ in range(3)]
         for number, (store, _) in enumerate(clones):
-            register(store, attrs.evolve(secret_profile(), created=number))
+            register(store, replace(secret_profile(), created=number))
         steps = [(way, clone) for clone in clones for way in ("push", "pull")] * 2
         rng.shuffle(steps)
         for way, (store, links) in [*steps, *(("push", clone) for clone in clones), *(("pull", c) for c in clones)]:

@@ -20,6 +20,7 @@ from perfcore_testing.memory import MemoryStorage
 from perfcore.errors import StorageError
 from perfcore.model import Entry
 from perfcore.model.listener import SilentListener
+from perfcore.model.record import replace
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects
 from perfcore.store.read_model import ReadModel
@@ -34,7 +35,7 @@ def version(number: int) -> str:
 
 def register(store: Store, number: int, wall: int, *, tags: tuple[str, ...] = ()) -> Entry:
     """A profile of a version; the same numbers give the same profile."""
-    made = attrs.evolve(profiles.timed(3, wall), origin=version(number), created=wall)
+    made = replace(profiles.timed(3, wall), origin=version(number), created=wall)
     content, tables = store.encode_profile(made)
     entry = Entry(
         profile="0" * 40, created=wall, name=f"p{wall}", type="time", cmd=f"./{wall}", tables=tables, tags=tags

@@ -30,6 +30,7 @@ from perfcore.measure.commands import split
 from perfcore.measure.schedule import Schedule
 from perfcore.model import EMPTY, Job, Step
 from perfcore.model.measurements import WORKLOAD
+from perfcore.model.record import replace
 from perfcore.text import brief
 from perfcore_command_run.workloads import Files, Generator
 
@@ -50,7 +51,7 @@ class Command:
         """A job for each file of the generator; the one job where there are none."""
         generated = () if self.generator is None else files.get(self.generator.folder, ())
         for file in generated:
-            yield attrs.evolve(self.job, workload=shlex.quote(file.label), workload_file=file.path)
+            yield replace(self.job, workload=shlex.quote(file.label), workload_file=file.path)
         if not generated:
             yield self.job
 
@@ -83,7 +84,7 @@ class Matrix:
         for command in self.commands:
             for job in command.jobs(files):
                 for collector in self.collectors:
-                    yield attrs.evolve(job, collector=collector, postprocessors=self.postprocessors)
+                    yield replace(job, collector=collector, postprocessors=self.postprocessors)
 
 
 def from_config(config: Config) -> Matrix:

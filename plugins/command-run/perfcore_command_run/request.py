@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.config.layers import read_bytes
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.measure.request import MeasureRequest, configured_build
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore_command_run import matrix
 from perfcore_command_run.matrix import KEYS, Matrix
@@ -68,7 +67,7 @@ def matrix_request(
     """Every job of a matrix, also of each generated file, in the directory `cwd` of each tree, with `schedule` above
     that of the matrix."""
     return MeasureRequest(
-        jobs=tuple(attrs.evolve(job, cwd=cwd) for job in jobs.jobs(files)),
+        jobs=tuple(replace(job, cwd=cwd) for job in jobs.jobs(files)),
         versions=versions,
         schedule={**jobs.schedule, **schedule},
         building=configured_build(repository, jobs.execute, skip=not build, rebuild=rebuild),

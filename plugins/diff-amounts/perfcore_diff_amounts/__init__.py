@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
 from perfcore_table_kit.grouping import Number, difference, group
 
+from perfcore.model.record import replace
 from perfcore.profile.table import ColumnSpec
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Amounts:
                 # A dimension and no value: totals, flame graphs and checks take the difference, not all three.
                 target_spec = ColumnSpec(f"{name} {metric.name}", metric.dtype, metric.unit)
                 columns.append((target_spec, side(metric.name, at)))
-        return attrs.evolve(
+        return replace(
             target,
             dirty=baseline.dirty or target.dirty,
             # Comparable with nothing: a difference is no measurement of the target's configuration.

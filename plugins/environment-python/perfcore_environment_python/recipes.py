@@ -20,6 +20,7 @@ from perfcore_executor_local.build import run_build
 
 from perfcore.errors import CommandFailedError, UsageError
 from perfcore.model import Build
+from perfcore.model.record import replace
 from perfcore.settings import option
 from perfcore.text import printable
 from perfcore_environment_python.inputs import NO_SOURCES, contents
@@ -50,7 +51,7 @@ class _Recipe:
         }
 
         def make(folder: Path) -> None:
-            active = attrs.evolve(build, activation={**build.activation, FOLDER: str(folder), **self._settled(folder)})
+            active = replace(build, activation={**build.activation, FOLDER: str(folder), **self._settled(folder)})
             if not getattr(self.settings, "project", False):
                 self._make(tree, folder, active)
                 return
@@ -212,7 +213,7 @@ class Command(_Recipe):
         return self.settings.inputs
 
     def _make(self, tree: Path, folder: Path, build: Build) -> None:
-        run_build(attrs.evolve(build, commands=(self.settings.command,), shell=True), tree, "environment")
+        run_build(replace(build, commands=(self.settings.command,), shell=True), tree, "environment")
         if not folder.is_dir():
             raise CommandFailedError(
                 f"environment '{printable(self.settings.command)}' made no folder", hint=f"its path is in ${FOLDER}"
@@ -233,7 +234,7 @@ def _requirement_words(names: Sequence[str], tree: Path) -> Iterator[str]:
 
 
 def _run(words: Sequence[str], tree: Path, build: Build) -> None:
-    run_build(attrs.evolve(build, commands=(shlex.join(words),), shell=False), tree, "environment")
+    run_build(replace(build, commands=(shlex.join(words),), shell=False), tree, "environment")
 
 
 def _program(name: str) -> str:

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import attrs
 import pytest
 from perfcore_environment_python.inputs import contents
 from perfcore_environment_python.store import Store
 
 from perfcore.errors import StorageError, UsageError
 from perfcore.model import Build
+from perfcore.model.record import replace
 
 BUILD = Build(cache=10**9, timeout=600)
 KILLED = """
@@ -44,7 +44,7 @@ def test_one_whose_command_was_killed_is_made_again(tmp_path: Path) -> None:
 
 
 def test_what_was_not_used_for_longest_goes_first_and_what_is_used_stays(tmp_path: Path) -> None:
-    small = attrs.evolve(BUILD, cache=2500)
+    small = replace(BUILD, cache=2500)
     with Store().provide(tmp_path, {"a": 0}, small, _make) as used:
         os.utime(used.with_suffix(".json"), (0, 0))
         for number in (1, 2, 3):
@@ -57,7 +57,7 @@ def test_what_was_not_used_for_longest_goes_first_and_what_is_used_stays(tmp_pat
 
 def test_one_in_use_is_not_made_anew_under_its_user(tmp_path: Path) -> None:
     with Store().provide(tmp_path, {"a": 1}, BUILD, _make):
-        again = attrs.evolve(BUILD, rebuild=True, timeout=0.1)
+        again = replace(BUILD, rebuild=True, timeout=0.1)
         with (
             pytest.raises(StorageError, match="another command uses"),
             Store().provide(tmp_path, {"a": 1}, again, _make),

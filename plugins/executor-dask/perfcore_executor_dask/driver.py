@@ -13,6 +13,7 @@ import attrs
 
 from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.model import Attempt, Measured, Plan
+from perfcore.model.record import replace
 from perfcore.settings import option
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class DaskExecutor:
         from perfcore_executor_dask.sources import bundled
 
         if self.settings.remote:
-            plan = attrs.evolve(plan, source=None)
+            plan = replace(plan, source=None)
         else:
             plan = bundled(plan)
         with self._connected() as client:
@@ -222,7 +223,7 @@ class _Submission:
         failed = next((answer.error for answer in answers if answer.retry and answer.error is not None), None)
         if failed is not None and len(share.lost) < self.settings.retries:
             return self._lost(share, failed.message)
-        return [attrs.evolve(answer, attempts=(*share.lost, *answer.attempts)) for answer in answers]
+        return [replace(answer, attempts=(*share.lost, *answer.attempts)) for answer in answers]
 
     def _lost(self, share: _Share, reason: str) -> list[Measured]:
         """Nothing of a lost try was given to anybody, so the whole session is measured again."""
@@ -265,11 +266,11 @@ def _sessions(plan: Plan) -> Iterator[Plan]:
         yield plan
         return
     for positions in plan.sessions:
-        shared_plan = attrs.evolve(plan, jobs=tuple(plan.jobs[position] for position in positions), sessions=())
+        shared_plan = replace(plan, jobs=tuple(plan.jobs[position] for position in positions), sessions=())
         if shared_plan.source is not None and shared_plan.source.kind == "bundle":
             versions = {job.version for job in shared_plan.jobs}
             bundles = {version: data for version, data in shared_plan.source.bundles.items() if version in versions}
-            shared_plan = attrs.evolve(shared_plan, source=attrs.evolve(shared_plan.source, bundles=bundles))
+            shared_plan = replace(shared_plan, source=replace(shared_plan.source, bundles=bundles))
         yield shared_plan
 
 

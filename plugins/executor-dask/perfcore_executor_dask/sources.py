@@ -7,13 +7,13 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import attrs
 from perfcore_executor_kit import bundle
 from perfcore_executor_local.trees import VcsExporter, exporter_of
 
 from perfcore.errors import UsageError
 from perfcore.measure.runner import Context
 from perfcore.model import Plan, Source
+from perfcore.model.record import replace
 from perfcore.plugins import Plugins
 
 
@@ -29,7 +29,7 @@ def bundled(plan: Plan) -> Plan:
             "uncommitted changes are measured only on this machine", hint="commit them, or use --executor local"
         )
     named = [version for version in versions if version is not None]
-    return attrs.evolve(plan, source=Source(kind="bundle", bundles=_bundles(plan, source, named)))
+    return replace(plan, source=Source(kind="bundle", bundles=_bundles(plan, source, named)))
 
 
 def _bundles(plan: Plan, source: Source, versions: list[str]) -> Mapping[str, bytes]:

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-import attrs
 import distributed
 from perfcore_executor_kit import plan_format, worker
 
 from perfcore import environment, locks
 from perfcore.errors import PerfError
 from perfcore.model import Source, Step
+from perfcore.model.record import replace
 
 _LOCK = "perfcore-measuring.lock"
 _PATIENCE = 24 * 3600  # seconds for which another measurement on this machine is waited for
@@ -51,7 +51,7 @@ def measure(data: bytes, name: str, remote: str) -> list[bytes]:
     with locks.Lock(Path(tempfile.gettempdir(), _LOCK)).hold(_PATIENCE, busy):
         plan = plan_format.decode_plan(data)
         if remote:
-            plan = attrs.evolve(plan, source=_clone(remote, Path(distributed.get_worker().local_directory)))
+            plan = replace(plan, source=_clone(remote, Path(distributed.get_worker().local_directory)))
         with _worker() as process:
             assert process.stdin is not None
             assert process.stdout is not None

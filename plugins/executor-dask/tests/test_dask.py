@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_executor_dask.driver import DaskExecutor, DaskSettings
 from perfcore_testing.executor import ExecutorContract
@@ -22,6 +21,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.model import Job, Measured, Plan, Source, Step
+from perfcore.model.record import replace
 
 distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
 pytestmark = pytest.mark.filterwarnings("ignore")  # of ports and sockets of the cluster, which are not ours
@@ -270,4 +270,4 @@ def test_a_scheduler_that_is_not_there_is_told() -> None:
 
 
 def test_an_empty_plan_needs_no_cluster() -> None:
-    assert list(DaskExecutor().submit(attrs.evolve(plan(), jobs=()))) == []
+    assert list(DaskExecutor().submit(replace(plan(), jobs=()))) == []

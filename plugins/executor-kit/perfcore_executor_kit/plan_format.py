@@ -17,6 +17,7 @@ import msgspec
 from perfcore import errors, files
 from perfcore.errors import FormatError, PerfError
 from perfcore.model import Attempt, Job, Measured, Plan
+from perfcore.model.record import replace
 from perfcore.profile import codec
 
 FORMAT = 1
@@ -58,7 +59,7 @@ class Report:
 
 def encode_plan(plan: Plan) -> bytes:
     """The plan without its context, which belongs to this process. FormatError for an option that JSON cannot hold."""
-    fields = _plain(attrs.evolve(plan, context=None))
+    fields = _plain(replace(plan, context=None))
     del fields["context"]
     return _line("plan", fields)
 

@@ -10,13 +10,13 @@ import uuid
 from collections.abc import Iterator
 from typing import IO, Any
 
-import attrs
 import pytest
 from perfcore_executor_kit import plan_format, worker
 from perfcore_testing.executor import ExecutorContract
 
 from perfcore.errors import PerfError
 from perfcore.model import Measured, Plan
+from perfcore.model.record import replace
 
 dask = pytest.importorskip("dask", reason="dask cannot be imported", exc_type=ImportError)
 distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
@@ -54,7 +54,7 @@ class Dask:
 
     def submit(self, plan: Plan) -> Iterator[Measured]:
         sessions = plan.sessions or ([range(len(plan.jobs))] if plan.jobs else [])
-        parts = [attrs.evolve(plan, jobs=tuple(plan.jobs[p] for p in each), sessions=()) for each in sessions]
+        parts = [replace(plan, jobs=tuple(plan.jobs[p] for p in each), sessions=()) for each in sessions]
         cancellation = uuid.uuid4().hex
         tasks = {
             self.client.submit(answers_of, plan_format.encode_plan(part), cancellation, pure=False): part

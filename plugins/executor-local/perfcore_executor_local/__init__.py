@@ -7,13 +7,12 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore import environment
 from perfcore.errors import PerfError, PluginError
 from perfcore.measure import runner
 from perfcore.measure.runner import Context
 from perfcore.model import Attempt, Job, Measured, Plan, Requirement
+from perfcore.model.record import replace
 from perfcore.plugins.installed import normalized
 from perfcore.plugins.registry import Plugins
 from perfcore.text import printable
@@ -30,7 +29,7 @@ class LocalExecutor:
     def submit(self, plan: Plan, listener: Listener | None = None) -> Generator[Measured, None, None]:
         context = _context(plan, listener)
         if plan.seconds is not None:  # they begin now, so that making trees counts
-            context = attrs.evolve(context, until=min(context.until, time.monotonic() + plan.seconds))
+            context = replace(context, until=min(context.until, time.monotonic() + plan.seconds))
         check(plan.requires, context.plugins)
         log = "".join(f"{wish}\n" for wish in unmet_wishes(plan.wishes, context.machine))
         if plan.source is None:
@@ -51,8 +50,8 @@ def _context(plan: Plan, listener: Listener | None) -> Context:
     """The offer of the submitting process, or what this process has of its own."""
     context = plan.context if isinstance(plan.context, Context) else Context(plugins=Plugins())
     if not context.machine:
-        context = attrs.evolve(context, machine=environment.facts(context.plugins.emit("environment")))
-    return context if listener is None else attrs.evolve(context, progress=listener.progress, failed=listener.failed)
+        context = replace(context, machine=environment.facts(context.plugins.emit("environment")))
+    return context if listener is None else replace(context, progress=listener.progress, failed=listener.failed)
 
 
 def _explicit(plan: Plan) -> Sequence[Sequence[int]]:
@@ -66,9 +65,9 @@ def _within(plan: Plan, seconds: float) -> Plan:
     for job in plan.jobs:
         params = job.collector.params
         if (budget := params.get("budget")) is not None and seconds < budget:
-            job = attrs.evolve(job, collector=attrs.evolve(job.collector, params={**params, "budget": seconds}))
+            job = replace(job, collector=replace(job.collector, params={**params, "budget": seconds}))
         jobs.append(job)
-    return attrs.evolve(plan, jobs=tuple(jobs))
+    return replace(plan, jobs=tuple(jobs))
 
 
 def _measured(
@@ -85,13 +84,13 @@ def _measured(
         if isinstance(tree, PerfError):
             failures[position] = tree
         else:
-            placed = attrs.evolve(job, cwd=tree.directory, activation=tree.activation) if tree else job
+            placed = replace(job, cwd=tree.directory, activation=tree.activation) if tree else job
             ready.append((placed, submitted[position]))
             logs[job.version] = tree.log if tree else ""
     attempt = Attempt(worker=str(context.machine.get("host", "")), started=time.time_ns())
     waiting = list(directories)
     interpreters = {id(submitted): interpreter_of(job) for job, submitted in ready}
-    session = attrs.evolve(plan, jobs=tuple(job for job, _ in ready))
+    session = replace(plan, jobs=tuple(job for job, _ in ready))
     with contextlib.closing(runner.run(session, context, [job for _, job in ready])) as answers:
         for answer in answers:
             if answer.profile is None or not answer.profile.incomplete:
@@ -108,7 +107,7 @@ def _with_interpreter(answer: Measured, interpreters: Mapping[int, Mapping[str, 
     if answer.profile is None or interpreter is None:
         return answer
     machine = {**answer.profile.machine, "interpreter": interpreter}
-    return attrs.evolve(answer, profile=attrs.evolve(answer.profile, machine=machine))
+    return replace(answer, profile=replace(answer.profile, machine=machine))
 
 
 def _failed(
@@ -122,8 +121,8 @@ def _failed(
 
 def _with_log(answer: Measured, attempt: Attempt, log: str) -> Measured:
     error = str(answer.error) if answer.error is not None else ""
-    attempts: tuple[Any, ...] = (*answer.attempts, attrs.evolve(attempt, error=error))
-    return attrs.evolve(answer, attempts=attempts, log=log + answer.log)
+    attempts: tuple[Any, ...] = (*answer.attempts, replace(attempt, error=error))
+    return replace(answer, attempts=attempts, log=log + answer.log)
 
 
 def check(requirements: Sequence[Requirement], plugins: Plugins) -> None:

@@ -24,13 +24,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import attrs
 from perfcore_collect_kit.command import inherited
 
 from perfcore import files
 from perfcore.errors import StorageError
 from perfcore.hookspecs import ENVIRONMENT
 from perfcore.model import Build
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import guard
 from perfcore_executor_local.build import run_build
 
@@ -71,7 +71,7 @@ class Builder:
         plugin, driver = self._environment
         with guard(plugin, "provide"):
             variables = stack.enter_context(driver.provide(tree, self._root / "environments", self.build))
-        return Builder(attrs.evolve(self.build, activation=variables), self._root)
+        return Builder(replace(self.build, activation=variables), self._root)
 
     def run(self, tree: Path, version: str) -> str:
         """Build the clean tree of a version, or put into it what its build made before, and give the end of what the

@@ -8,12 +8,12 @@ import stat
 import sys
 from pathlib import Path
 
-import attrs
 import pytest
 from perfcore_executor_local.build_cache import Builder
 
 from perfcore.errors import CommandFailedError
 from perfcore.model import Build
+from perfcore.model.record import replace
 
 BUILD = """
 import os, pathlib, sys
@@ -106,7 +106,7 @@ def test_what_the_build_may_read_decides(place: Place, monkeypatch: pytest.Monke
     place.run()
     place.run(version="v2")
     assert place.builds == 2
-    place.run(attrs.evolve(place.build, commands=(*place.build.commands, "true")))
+    place.run(replace(place.build, commands=(*place.build.commands, "true")))
     assert place.builds == 3
     monkeypatch.setenv("CFLAGS", "-O3")
     place.run()
@@ -140,7 +140,7 @@ def test_a_submodule_that_was_fetched_since_builds_anew(place: Place) -> None:
 
 
 def test_a_failed_build_is_never_used_again(place: Place) -> None:
-    failing = attrs.evolve(place.build, commands=(*place.build.commands, "false"))
+    failing = replace(place.build, commands=(*place.build.commands, "false"))
     for builds in (1, 2):
         with pytest.raises(CommandFailedError):
             place.run(failing)
@@ -150,7 +150,7 @@ def test_a_failed_build_is_never_used_again(place: Place) -> None:
 
 def test_rebuild_builds_and_keeps_the_new_one(place: Place) -> None:
     place.run()
-    place.run(attrs.evolve(place.build, rebuild=True))
+    place.run(replace(place.build, rebuild=True))
     assert place.builds == 2
     place.run()
     assert place.builds == 2
@@ -172,12 +172,12 @@ def test_the_limit_removes_what_was_not_used_for_longest(place: Place) -> None:
     (first,) = place.archives
     size = first.stat().st_size
     os.utime(first, ns=(1, 1))
-    limited = attrs.evolve(place.build, cache=int(size * 2.5))
+    limited = replace(place.build, cache=int(size * 2.5))
     for version in ("v2", "v3"):
         place.run(limited, version)
     assert first not in place.archives
     assert len(place.archives) == 2
-    place.run(attrs.evolve(place.build, cache=10), "v4")  # larger than all the room: not kept, and nothing goes for it
+    place.run(replace(place.build, cache=10), "v4")  # larger than all the room: not kept, and nothing goes for it
     assert len(place.archives) == 2
 
 
@@ -197,12 +197,12 @@ def test_the_limit_holds_over_all_repositories_of_a_user(tmp_path: Path) -> None
     limit = int(oldest.stat().st_size * 2.5)
     os.utime(oldest, ns=(1, 1))
     os.utime(used, ns=(2, 2))
-    second.run(attrs.evolve(second.build, cache=limit))
+    second.run(replace(second.build, cache=limit))
     assert first.archives == [used]
     assert len(second.archives) == 1
     first.run(version="v2")  # used now, so that the other repository's is the oldest
     os.utime(second.archives[0], ns=(3, 3))
-    first.run(attrs.evolve(first.build, cache=limit), "v3")
+    first.run(replace(first.build, cache=limit), "v3")
     assert len(first.archives) == 2
     assert second.archives == []
 
@@ -225,7 +225,7 @@ def test_the_limit_touches_no_file_that_perf_did_not_write(tmp_path: Path) -> No
         path.parent.mkdir(parents=True)
         path.write_bytes(b"x" * 1_000_000)
         os.utime(path, ns=(1, 1))
-    second.run(attrs.evolve(second.build, cache=100_000))
+    second.run(replace(second.build, cache=100_000))
     assert all(path.exists() for path in strange)
 
 
@@ -236,7 +236,7 @@ def test_builds_that_vanish_while_the_limit_is_kept_are_no_error(tmp_path: Path)
     vanished = archive.with_name(f"{'f' * 40}.tar")
     vanished.symlink_to(tmp_path / "removed meanwhile")  # listed, and gone when it is looked at
     os.utime(archive, ns=(1, 1))
-    second.run(attrs.evolve(second.build, cache=int(archive.stat().st_size * 1.5)))
+    second.run(replace(second.build, cache=int(archive.stat().st_size * 1.5)))
     assert not archive.exists()
     assert len(second.archives) == 1
 
@@ -251,7 +251,7 @@ def test_two_commands_that_keep_builds_at_once_end_within_the_limit(tmp_path: Pa
     def build(place: Place, tree: Path) -> None:
         for number in range(6):
             commands = (f"echo {number} > made-{number}; head -c {size} /dev/zero > room",)
-            limited = attrs.evolve(place.build, commands=commands, shell=True, cache=size * 4)
+            limited = replace(place.build, commands=commands, shell=True, cache=size * 4)
             Builder(limited, place.folder).run(tree, f"v{number}")
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -274,7 +274,7 @@ def test_what_a_killed_command_began_goes_after_a_day(place: Place) -> None:
 
 
 def test_no_cache_keeps_nothing(place: Place) -> None:
-    place.run(attrs.evolve(place.build, cache=0))
-    place.run(attrs.evolve(place.build, cache=0))
+    place.run(replace(place.build, cache=0))
+    place.run(replace(place.build, cache=0))
     assert place.builds == 2
     assert place.archives == []

@@ -6,7 +6,6 @@ import sys
 import time
 from pathlib import Path
 
-import attrs
 import pytest
 from perfcore_executor_local import LocalExecutor
 from perfcore_testing.executor import ExecutorContract
@@ -16,6 +15,7 @@ from perfcore.errors import CommandFailedError, UsageError
 from perfcore.measure.commands import job_config_id
 from perfcore.measure.runner import Context
 from perfcore.model import Job, Plan, Step
+from perfcore.model.record import replace
 from perfcore.plugins import Plugins
 
 
@@ -100,7 +100,7 @@ def test_what_decides_whether_profiles_are_comparable(tmp_path: Path) -> None:
 
 def test_a_generated_workload_counts_by_its_content_wherever_it_lies(tmp_path: Path) -> None:
     def identity(path: Path) -> str:
-        job = attrs.evolve(_job(tmp_path, "1"), argv=("cat", "{workload}"), workload="lines/1", workload_file=path)
+        job = replace(_job(tmp_path, "1"), argv=("cat", "{workload}"), workload="lines/1", workload_file=path)
         return job_config_id(job, {}, "time")
 
     for name, content in (("first", "a"), ("second", "a"), ("third", "b")):
@@ -111,10 +111,10 @@ def test_a_generated_workload_counts_by_its_content_wherever_it_lies(tmp_path: P
 
 
 def test_a_job_runs_with_the_path_of_its_generated_workload(tmp_path: Path) -> None:
-    job = attrs.evolve(_job(tmp_path, "1"), argv=("cat", "--in={workload}"), workload_file=Path("/a b"))
+    job = replace(_job(tmp_path, "1"), argv=("cat", "--in={workload}"), workload_file=Path("/a b"))
     assert job.with_workload().argv == ("cat", "--in=/a b")
-    assert attrs.evolve(job, argv=("cat {workload} | wc",), shell=True).with_workload().argv == ("cat '/a b' | wc",)
-    assert attrs.evolve(job, workload_file=None).with_workload().argv == job.argv
+    assert replace(job, argv=("cat {workload} | wc",), shell=True).with_workload().argv == ("cat '/a b' | wc",)
+    assert replace(job, workload_file=None).with_workload().argv == job.argv
 
 
 def test_types_of_one_collector_are_not_comparable(tmp_path: Path) -> None:

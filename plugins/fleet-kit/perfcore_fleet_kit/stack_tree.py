@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Final, Protocol
 
-import attrs
-
 from perfcore.model import Header, Profile, Tool
+from perfcore.model.record import replace
 from perfcore.profile import bitmap
 from perfcore.profile.table import ColumnSpec, Table, column, from_buffer, table
 
@@ -191,7 +190,7 @@ def _stacks_table(parents: array[int], node_frames: array[int]) -> Table:
     has_parent = bytes(map(operator.ne, parents, repeat(ROOT)))
     parent = from_buffer(ColumnSpec("parent", "i64"), array("q", map(operator.mul, parents, has_parent)))
     if not all(has_parent):
-        parent = attrs.evolve(parent, valid=bitmap.pack(has_parent))
+        parent = replace(parent, valid=bitmap.pack(has_parent))
     return table("stacks", (parent, from_buffer(ColumnSpec("frame", "i64"), node_frames)))
 
 

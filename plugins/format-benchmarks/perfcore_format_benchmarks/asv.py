@@ -17,6 +17,7 @@ import msgspec
 from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.hookspecs import VersionedProfile
 from perfcore.model import EMPTY, Profile
+from perfcore.model.record import replace
 from perfcore.settings import option
 from perfcore.text import printable
 from perfcore_format_benchmarks.metrics import MAX_RSS, MEMORY, WALL, Metric, scaled
@@ -116,9 +117,7 @@ class AsvFormat:
             except PerfError as error:
                 yield FormatError(error.message, hint=error.hint)
                 continue
-            yield VersionedProfile(
-                attrs.evolve(profile, origin=None), profile.origin, f"{path.parent.name}/{path.name}"
-            )
+            yield VersionedProfile(replace(profile, origin=None), profile.origin, f"{path.parent.name}/{path.name}")
 
     def _decode(self, file: ResultFile, kinds: Mapping[str, _Kind]) -> Profile:
         document = json_of(file.data, _Results, "asv")

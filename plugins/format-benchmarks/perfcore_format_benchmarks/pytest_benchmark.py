@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 
 from perfcore.errors import FormatError, PerfError
 from perfcore.hookspecs import VersionedProfile
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.text import printable
 from perfcore_format_benchmarks.file_format import FileFormat
 from perfcore_format_benchmarks.metrics import CPU, WALL, percentiles, scaled
@@ -90,7 +90,7 @@ class PytestBenchmarkFormat(FileFormat):
                 reason = "was measured with uncommitted changes, so it belongs to no version"
                 yield FormatError(f"{printable(str(file))} {reason}", hint="import the file alone, without --add")
             else:
-                yield VersionedProfile(attrs.evolve(profile, origin=None), profile.origin, file.name)
+                yield VersionedProfile(replace(profile, origin=None), profile.origin, file.name)
 
     def _decode(self, file: ResultFile) -> Profile:
         document = json_of(file.data, _Document, "pytest-benchmark")

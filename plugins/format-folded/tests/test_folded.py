@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 
 from perfcore.errors import FormatError, NotFoundError
+from perfcore.model.record import replace
 from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import Frame, Stacks
 from perfcore.profile.table import column
@@ -211,7 +211,7 @@ def test_missing_amounts_are_left_out(tmp_path: Path) -> None:
     profile = profiles.sampled()
     resources = profile.tables["resources"]
     column = resources["samples"]
-    some = attrs.evolve(column, valid=b"\x01")
+    some = replace(column, valid=b"\x01")
     FoldedFormat().write(profile.replace_tables(resources=resources.with_columns(some)), tmp_path / "x")
     assert (tmp_path / "x").read_text() == "main (app.py:11) 3\n"
 

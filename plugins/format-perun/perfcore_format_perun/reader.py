@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 
 from perfcore import environment, files
 from perfcore.errors import FormatError, PerfError
 from perfcore.hookspecs import VersionedProfile
 from perfcore.model import EMPTY, Header, Profile, Tool
+from perfcore.model.record import replace
 from perfcore.text import encodable, printable
 from perfcore_format_perun import index as perun_index
 from perfcore_format_perun.index import PerunEntry, PerunIndex
@@ -356,7 +356,7 @@ def _load(root: Path, entry: PerunEntry) -> Profile:
     printable_path = printable(str(path))
     body = perun_index.decode_object(files.read(path, perun_index.MAX_BYTES).data, entry.profile, printable_path)
     profile = decode(body, created=entry.created, where=printable_path)
-    return attrs.evolve(profile, origin=None, notes=(f"Perun called it {entry.path}",))
+    return replace(profile, origin=None, notes=(f"Perun called it {entry.path}",))
 
 
 def _format_error(error: PerfError) -> FormatError:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore.errors import FormatError
+from perfcore.model.record import replace
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Column, ColumnBuilder, Table, Value, column, table
 
@@ -368,7 +369,7 @@ def _are_numbers(values: Sequence[Any]) -> bool:
 
 
 def _with(made: Column, **changes: Any) -> Column:
-    return attrs.evolve(made, spec=attrs.evolve(made.spec, **changes))
+    return replace(made, spec=replace(made.spec, **changes))
 
 
 def _plain(value: Any) -> Value:

@@ -9,6 +9,7 @@ from perfcore_table_kit.expression import matching, parse
 from perfcore_table_kit.wildcards import matcher
 
 from perfcore.errors import FormatError, NotFoundError, UsageError, nearest
+from perfcore.model.record import replace
 from perfcore.profile.stacks import referring
 from perfcore.settings import option
 from perfcore.text import printable
@@ -96,7 +97,7 @@ class Filter:
                 tables = pruned(tables)
             except FormatError as error:
                 notes.append(f"filter: all stacks are kept: {error}")
-        return attrs.evolve(profile, tables=tables, notes=(*profile.notes, *notes))
+        return replace(profile, tables=tables, notes=(*profile.notes, *notes))
 
     def after(self, profile: Profile) -> None:
         """Nothing was begun that has to be ended."""
@@ -134,5 +135,5 @@ def _with_units(table: Table, units: Mapping[str, str]) -> Table:
     """The table with the units that the profile's header says where a column does not."""
     lacking = [column for column in table.columns if not column.unit and column.name in units]
     return table.with_columns(
-        *(attrs.evolve(column, spec=attrs.evolve(column.spec, unit=units[column.name])) for column in lacking)
+        *(replace(column, spec=replace(column.spec, unit=units[column.name])) for column in lacking)
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from perfcore_postprocess_filter import Filter, FilterSettings
 from perfcore_testing import hostile, profiles
 
 from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.model import Header
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_runs_and_snapshots_stay_when_all_their_rows_are_gone() -> None:
 
 
 def test_the_header_gives_the_unit_where_the_column_does_not() -> None:
-    profile = attrs.evolve(profile_of(5_000_000), header=Header(type="time", units={"amount": "ns"}))
+    profile = replace(profile_of(5_000_000), header=Header(type="time", units={"amount": "ns"}))
     assert amounts(profile, expression=">= 5ms") == [5_000_000]
     assert filtered(profile, expression=">= 5ms").tables["resources"]["amount"].unit == ""
 

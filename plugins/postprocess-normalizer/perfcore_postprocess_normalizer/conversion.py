@@ -9,10 +9,10 @@ from itertools import repeat
 from operator import mul, truediv
 from typing import TYPE_CHECKING
 
-import attrs
 from perfcore_table_kit import units
 
 from perfcore.errors import UsageError
+from perfcore.model.record import replace
 from perfcore.profile.table import CODES, from_buffer
 from perfcore.text import printable
 
@@ -60,9 +60,9 @@ def _quoted(unit: str) -> str:
 
 
 def _converted(column: Column, target: str, factor: Fraction) -> Column:
-    spec = attrs.evolve(column.spec, unit=target)
+    spec = replace(column.spec, unit=target)
     if factor == 1:
-        return attrs.evolve(column, spec=spec)
+        return replace(column, spec=spec)
     if column.dtype != "f64" and factor.denominator == 1:
         try:
             products = array(CODES[column.dtype], map(mul, column.data, repeat(factor.numerator)))
@@ -74,7 +74,7 @@ def _converted(column: Column, target: str, factor: Fraction) -> Column:
     # Amounts that were infinite before may stay so; new ones come of a unit that is too small.
     if _infinite(data) > _infinite(column.data):
         raise UsageError(f"normalizer: {printable(column.name)!r} is too large to be written in {_quoted(target)}")
-    return from_buffer(attrs.evolve(spec, dtype="f64"), data, column.valid)
+    return from_buffer(replace(spec, dtype="f64"), data, column.valid)
 
 
 def _floats(column: Column, factor: Fraction) -> Iterable[float]:

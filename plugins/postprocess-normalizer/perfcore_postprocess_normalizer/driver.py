@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from perfcore.errors import NotFoundError, UsageError, nearest
+from perfcore.model.record import replace
 from perfcore.settings import option
 from perfcore.text import printable
 from perfcore_postprocess_normalizer import conversion, proportion
@@ -76,7 +77,7 @@ class Normalizer:
             scaled = conversion.to_unit(chosen, settings.unit, profile.header.units, partly=not settings.metric)
         else:
             scaled, notes = proportion.to_whole(table, chosen, settings.to or "max", settings.per, settings.unit)
-        return attrs.evolve(
+        return replace(
             profile,
             header=_header(profile, scaled),
             tables={**profile.tables, _TABLE: table.with_columns(*scaled)},
@@ -110,4 +111,4 @@ def _header(profile: Profile, scaled: Sequence[Column]) -> Header:
     relied = {column.name for table in others for column in table.columns if not column.unit}
     new = {column.name: column.unit for column in scaled if column.name not in relied}
     units = {name: new.get(name, unit) for name, unit in profile.header.units.items()}
-    return attrs.evolve(profile.header, units=units)
+    return replace(profile.header, units=units)

@@ -14,9 +14,8 @@ from itertools import compress, repeat
 from operator import and_, eq, mul, truediv
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore.errors import UsageError
+from perfcore.model.record import replace
 from perfcore.profile import bitmap
 from perfcore.profile.table import CODES, from_buffer
 from perfcore.text import plural, printable
@@ -97,7 +96,7 @@ def _divided(
         flags[row] = 0
     for row in compress(range(len(data)), flags.translate(_SWAPPED)):
         data[row] = 0.0  # the item of what is missing
-    spec = attrs.evolve(column.spec, dtype="f64", unit=unit)
+    spec = replace(column.spec, dtype="f64", unit=unit)
     return from_buffer(spec, data, None if all(flags) else bitmap.pack(flags)), len(huge)
 
 

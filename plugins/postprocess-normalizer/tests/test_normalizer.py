@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_postprocess_normalizer import Normalizer, NormalizerSettings
 from perfcore_testing import hostile, profiles
 
 from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.model import Header, Profile
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 ODD = "amount by <script>"
@@ -144,14 +144,14 @@ def test_a_conversion_leaves_alone_what_does_not_convert() -> None:
 
 
 def test_the_header_gives_the_unit_where_the_column_does_not() -> None:
-    profile = attrs.evolve(profile_of(5_000_000, unit=""), header=Header(type="time", units={"amount": "ns"}))
+    profile = replace(profile_of(5_000_000, unit=""), header=Header(type="time", units={"amount": "ns"}))
     result = scaled(profile, unit="ms")
     assert list(result.tables["resources"]["amount"]) == [5.0]
     assert (result.tables["resources"]["amount"].unit, result.header.units) == ("ms", {"amount": "ms"})
 
 
 def test_the_header_keeps_the_unit_that_another_table_relies_on() -> None:
-    profile = attrs.evolve(profile_of(5_000_000, unit=""), header=Header(type="time", units={"amount": "ns"}))
+    profile = replace(profile_of(5_000_000, unit=""), header=Header(type="time", units={"amount": "ns"}))
     profile = profile.replace_tables(models=table("models", [column("amount", [7], role="value")]))
     assert scaled(profile, unit="ms").header.units == {"amount": "ns"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-import attrs
 import pytest
 from perfcore_site_kit import paths
 from perfcore_site_kit.annotated import MOST_BYTES
@@ -18,6 +17,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
+from perfcore.model.record import replace
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_the_profiles_of_a_version_are_looked_up_once_until_something_is_measure
     (entry,) = entries = sources.entries(version)
     assert sources.entries(version) is entries
     history = open_repository(sampled.path)
-    newer = attrs.evolve(profiles.sampled(3), created=entry.created + 1_000, config_id=entry.config_id)
+    newer = replace(profiles.sampled(3), created=entry.created + 1_000, config_id=entry.config_id)
     id = history.register(history.save(newer), version.id).profile
     assert sources.entries(version) is entries, "as the branch of the site is"
     assert site.refresh()

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 from perfcore_fleet_kit.file_identity import Input, file_input
 from perfcore_fleet_kit.stack_counter import Read, StackCounter, each_file, read_bytes
 
 from perfcore.errors import FormatError
 from perfcore.hookspecs import Segment
+from perfcore.model.record import replace
 from perfcore.profile.stacks import Frame
 from perfcore_source_statprofiler import storable
 
@@ -68,7 +68,7 @@ def _segment(path: Path) -> Segment:
     segment = counter.segment(
         "statprofiler-report", path, _origin(path.name, data), _amount(tick) * 1_000, labels=labels, times=times
     )
-    return segment._replace(profile=attrs.evolve(segment.profile, notes=(NOTE,)))
+    return segment._replace(profile=replace(segment.profile, notes=(NOTE,)))
 
 
 def _origin(name: str, data: bytes) -> Input:

@@ -12,6 +12,7 @@ from perfcore_fleet_kit.dynamic_code import named_file, unknown_file
 from perfcore_fleet_kit.stack_tree import rows_table, segment_profile
 
 from perfcore.hookspecs import Part, Section, Segment
+from perfcore.model.record import replace
 from perfcore.profile.table import Table
 from perfcore_source_statprofiler.sections import Counts, Sections
 from perfcore_source_statprofiler.trace import FIRST_LOCAL, StackCache, Trace
@@ -72,7 +73,7 @@ def _segment(counted: _Counted, tables: Mapping[str, Table], nodes: array[int]) 
     rows = _rows(counted.groups, nodes)
     profile = segment_profile(_SOURCE, counted.modified, head.tick * 1000, rows, tables)
     if trace.problem:
-        profile = attrs.evolve(profile, incomplete=True, notes=(trace.problem,))
+        profile = replace(profile, incomplete=True, notes=(trace.problem,))
     labels = dict(head.labels)
     if head.perl:  # programs in other languages write such traces, too
         labels.setdefault("perl", head.perl)

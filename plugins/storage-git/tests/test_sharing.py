@@ -8,12 +8,12 @@ import sys
 import threading
 from pathlib import Path
 
-import attrs
 import pytest
 from perfcore_testing import profiles, ssh_server
 from perfcore_testing.project import Project
 
 from perfcore.library import open_repository
+from perfcore.model.record import replace
 
 from . import servers
 from .conftest import bare
@@ -21,7 +21,7 @@ from .conftest import bare
 
 def register(project: Project, wall: int) -> str:
     history = open_repository(project.path)
-    made = attrs.evolve(profiles.timed(3, wall), origin=history.version(), created=wall)
+    made = replace(profiles.timed(3, wall), origin=history.version(), created=wall)
     return history.register(history.save(made)).profile
 
 

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
 import pytest
 from perfcore_storage_object import ObjectStorage, ObjectStorageSettings
 from perfcore_storage_object.bucket import Bucket
@@ -21,6 +20,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import KeyMissingError, StorageError
 from perfcore.library import open_repository
+from perfcore.model.record import replace
 
 # A copy of a process in which the library of the bucket has started its threads is none that it works in.
 pytestmark = pytest.mark.process
@@ -56,7 +56,7 @@ def clones(project: Project, environment: dict[str, str], url: str, tmp_path: Pa
 
 def register(project: Project, wall: int) -> str:
     history = open_repository(project.path)
-    made = attrs.evolve(profiles.timed(3, wall), origin=history.version(), created=wall)
+    made = replace(profiles.timed(3, wall), origin=history.version(), created=wall)
     return history.register(history.save(made)).profile
 
 

@@ -14,6 +14,7 @@ import attrs
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.stacks import NAMES, has_stacks
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, Table
 from perfcore.text import printable
@@ -119,7 +120,7 @@ def _column(spec: ColumnSpec, values: Sequence[Any]) -> Column:
         builder = ColumnBuilder(spec.name)
         builder.extend(values)
     built = builder.build(len(values))
-    return attrs.evolve(built, spec=attrs.evolve(spec, dtype=built.dtype))
+    return replace(built, spec=replace(spec, dtype=built.dtype))
 
 
 def _shape(table: Table) -> set[tuple[str, str, str]]:

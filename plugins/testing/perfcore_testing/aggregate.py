@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from perfcore_command_derive.aggregation import aggregate
 
 from perfcore.errors import PerfError
+from perfcore.model.record import replace
 from perfcore_testing import profiles
 from perfcore_testing.kinds import misfits
 from perfcore_testing.transforming import SAMPLES, attempted, same, survives_storing, totals
@@ -60,7 +60,7 @@ class AggregateContract:
     def test_profiles_with_other_columns_are_joined_or_refused(self, driver: Aggregate) -> None:
         """One type does not mean one set of columns: collectors and their options differ."""
         header = profiles.traced().header
-        groups = [profiles.traced(), *(attrs.evolve(make(), header=header) for make in profiles.SAMPLES.values())]
+        groups = [profiles.traced(), *(replace(make(), header=header) for make in profiles.SAMPLES.values())]
         for index in range(1, len(groups)):
             assert survives_storing(joined(driver, [groups[0], groups[index]]))
             assert survives_storing(joined(driver, [groups[index], groups[0]]))

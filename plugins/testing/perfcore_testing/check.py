@@ -22,6 +22,7 @@ import pytest
 
 from perfcore.errors import PerfError
 from perfcore.model import EMPTY, Header, Pairing, Profile, Sample, Tool
+from perfcore.model.record import replace
 from perfcore.profile.recording import RUN, RUNS
 from perfcore.profile.table import TableBuilder, Value, column, table
 from perfcore_testing.changes import assert_the_same_elsewhere, assert_told
@@ -176,14 +177,14 @@ def hopeless() -> Iterator[tuple[str, Profile, Profile]]:
         yield f"{first} and {second}", measured(odd[first]), measured(odd[second])
     no_runs = measured(good)
     totals = {"resources": table("resources", [no_runs.tables["resources"]["cpu"]])}
-    yield "rows without runs", attrs.evolve(no_runs, tables=totals), attrs.evolve(no_runs, tables=totals)
-    yield "no tables", no_runs, attrs.evolve(no_runs, tables={})
+    yield "rows without runs", replace(no_runs, tables=totals), replace(no_runs, tables=totals)
+    yield "no tables", no_runs, replace(no_runs, tables={})
     empty = TableBuilder("resources", (RUN,)).build()
     yield "no columns of values", no_runs, no_runs.replace_tables(resources=empty)
     yield (
         "no table of runs",
         no_runs,
-        attrs.evolve(no_runs, tables={"resources": no_runs.tables["resources"]}),
+        replace(no_runs, tables={"resources": no_runs.tables["resources"]}),
     )
 
 

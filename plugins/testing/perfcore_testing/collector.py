@@ -27,6 +27,7 @@ import pytest
 from perfcore.config.settings import to_params
 from perfcore.errors import CommandFailedError, PerfError
 from perfcore.model import Header, Job, Profile, Tool
+from perfcore.model.record import replace
 from perfcore.profile.recording import RUN, RUNS, Outcome, Run, Session
 from perfcore.profile.table import TableBuilder
 from perfcore_testing import hostile
@@ -175,7 +176,7 @@ class CollectorContract:
         """A job that runs this line of Python in the folder, with these words in `sys.argv[1:]`."""
         # `-I` and `-S`: what the tester's environment and site-packages start is no part of what is measured.
         argv = (sys.executable, "-I", "-S", "-c", code, *words)
-        return attrs.evolve(Job(argv=argv, cmd="python", args=code, cwd=folder), **changes)
+        return replace(Job(argv=argv, cmd="python", args=code, cwd=folder), **changes)
 
     def test_it_fits_the_kind(self, driver: Collector) -> None:
         """Its methods have the specification's arguments, its options say what they are for and survive being

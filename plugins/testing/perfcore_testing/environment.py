@@ -16,11 +16,11 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 
 from perfcore.errors import PerfError
 from perfcore.model import Build
+from perfcore.model.record import replace
 from perfcore_testing.kinds import misfits
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class EnvironmentContract:
         tree = self.tree(tmp_path, "first", "1")
         with driver.provide(tree, directory, build):
             before = _files(directory)
-        again = attrs.evolve(build, rebuild=True)
+        again = replace(build, rebuild=True)
         with driver.provide(tree, directory, again):
             made = _files(directory)
             assert made != before
@@ -109,7 +109,7 @@ class EnvironmentContract:
         self, driver: Environment, directory: Path, build: Build, tmp_path: Path
     ) -> None:
         """Environments are there while they are used."""
-        with driver.provide(self.tree(tmp_path, "first", "1"), directory, attrs.evolve(build, cache=0)) as variables:
+        with driver.provide(self.tree(tmp_path, "first", "1"), directory, replace(build, cache=0)) as variables:
             folder = Path(variables["PATH"].partition(os.pathsep)[0])
             assert folder.is_dir()
         assert not folder.exists()

@@ -13,9 +13,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 
+from perfcore.model.record import replace
 from perfcore_testing import profiles
 from perfcore_testing.changes import assert_told
 
@@ -58,7 +58,7 @@ class JudgeContract:
         repository = Repository.open(root, places=places)
         for run_number in range(2):
             version = project.commit(f"Version {run_number}") if run_number else repository.version()
-            measured = attrs.evolve(profiles.timed(), origin=version, created=profiles.CREATED + run_number)
+            measured = replace(profiles.timed(), origin=version, created=profiles.CREATED + run_number)
             repository.register(Ref(kind="pending", pending=repository.save(measured)), version)
         for name, text in agreement.items():
             project.write(name, text)

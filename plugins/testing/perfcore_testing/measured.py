@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-import attrs
-
 from perfcore.library import open_repository
 from perfcore.model import Header, Profile
+from perfcore.model.record import replace
 from perfcore_testing import hostile
 from perfcore_testing.profiles import CREATED, sampled, timed
 
@@ -22,7 +21,7 @@ NAMES: tuple[str, ...] = (*filter(str.strip, hostile.NAMES), "../..", "%2e%2e%2f
 
 def of_command(name: str, number: int, wall: int) -> Profile:
     """A profile of a command, of a configuration of its own; `number` is that of its version."""
-    return attrs.evolve(
+    return replace(
         timed(runs=6, wall=wall),
         created=CREATED + number,
         config_id=name.encode("utf-8", "replace").hex(),
@@ -64,6 +63,6 @@ def sampled_history(project: Project) -> list[str]:
     versions = slow_and_steady(project)
     history = open_repository(project.path)
     for number in (STEP - 1, STEP):
-        profile = attrs.evolve(sampled(1 + (number >= STEP)), created=CREATED + 100 + number, config_id="5a" * 20)
+        profile = replace(sampled(1 + (number >= STEP)), created=CREATED + 100 + number, config_id="5a" * 20)
         history.register(history.save(profile), versions[number])
     return versions

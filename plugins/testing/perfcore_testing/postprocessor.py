@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 
 from perfcore.errors import PerfError
 from perfcore.model import Tool
+from perfcore.model.record import replace
 from perfcore_testing import profiles
 from perfcore_testing.kinds import misfits
 from perfcore_testing.transforming import SAMPLES, attempted, same, survives_storing
@@ -67,7 +67,7 @@ class PostprocessorContract:
     def test_a_stored_profile_gives_the_same_result(self, driver: Postprocessor, sample: str) -> None:
         """The tables of a profile from a store are any mapping, not a dict."""
         stored = profiles.stored(profiles.SAMPLES[sample]())
-        plain = attrs.evolve(stored, tables=dict(stored.tables))
+        plain = replace(stored, tables=dict(stored.tables))
         assert same(processed(driver, stored), processed(driver, plain))
 
     @pytest.mark.parametrize("sample", SAMPLES)
@@ -75,7 +75,7 @@ class PostprocessorContract:
         """Collector, command, machine, origin and earlier postprocessors stay in the profile. perfcore enters
         the driver itself with its version and options."""
         previous_tools = (Tool(name="earlier", version="1", params={"by": 2}),)
-        profile = attrs.evolve(
+        profile = replace(
             profiles.SAMPLES[sample](), postprocessors=previous_tools, origin="a" * 40, dirty=True, sources=("b" * 40,)
         )
         result = processed(driver, profile)

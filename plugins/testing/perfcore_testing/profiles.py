@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore.model import Header, Profile, Tool, ViewData
+from perfcore.model.record import replace
 from perfcore.profile import codec
 from perfcore.profile.recording import RUN, RUNS
 from perfcore.profile.stacks import Frame, StackBuilder
@@ -41,7 +40,7 @@ def profile(tables: Mapping[str, Table], **changes: Any) -> Profile:
         environment_id="e0" * 20,
         tables=tables,
     )
-    return attrs.evolve(built, **changes)
+    return replace(built, **changes)
 
 
 def timed(runs: int = 5, wall: int = 12_345_678) -> Profile:

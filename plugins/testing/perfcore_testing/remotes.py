@@ -28,6 +28,7 @@ import pytest
 
 from perfcore.hookspecs import STORAGE
 from perfcore.library import open_repository
+from perfcore.model.record import replace
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.store import is_object_key, key_id
@@ -328,7 +329,7 @@ def register(
     """Register a profile, which is old unless `created` says otherwise; gives its id."""
     history = open_repository(project.path)
     origin = history.version(version)
-    made = attrs.evolve(
+    made = replace(
         profiles.timed(3, wall), origin=origin, created=wall if created is None else created, machine={"host": host}
     )
     return history.register(history.save(made), origin, tags=tags).profile

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import asdict
 from perfcore_testing import profiles
 from perfcore_testing.format import FormatContract
 
@@ -59,7 +59,7 @@ class Lines:
 
 def _line(table: str, column: Column) -> dict[str, Any]:
     values = [value.hex() if isinstance(value, float) else _unicode(value) for value in column]
-    return {"table": table, "spec": attrs.asdict(column.spec), "values": values}
+    return {"table": table, "spec": asdict(column.spec), "values": values}
 
 
 def _column(line: Any) -> Column:

@@ -15,6 +15,7 @@ from perfcore_testing.postprocessor import PostprocessorContract
 
 from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.table import Column, Table, Value, column, concat, table
 from perfcore.settings import option
 
@@ -95,7 +96,7 @@ class Concatenated:
         tables = [resources_of(profile) for profile in profiles]
         if any([c.spec for c in each.columns] != [c.spec for c in tables[0].columns] for each in tables):
             raise UsageError("the profiles hold other things")
-        return attrs.evolve(profiles[0], tables={"resources": concat(tables)})
+        return replace(profiles[0], tables={"resources": concat(tables)})
 
 
 class TestConcatenated(AggregateContract):
@@ -148,7 +149,7 @@ def touching(profile: Profile, *more: Profile) -> Profile:
 
 
 def needing_a_dict(profile: Profile, *more: Profile) -> Profile:
-    return attrs.evolve(profile, tables={} if isinstance(profile.tables, dict) else profile.tables)
+    return replace(profile, tables={} if isinstance(profile.tables, dict) else profile.tables)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing import hostile, profiles
 from perfcore_testing.output import FakeOutput
@@ -20,6 +19,7 @@ from perfcore_view_annotate.sources import Sources, corresponding
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.library import open_repository
 from perfcore.model import MinorVersion, Profile, ViewData
+from perfcore.model.record import replace
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 
@@ -262,7 +262,7 @@ def test_stacks_in_any_order_are_counted(tmp_path: Path) -> None:
 def test_the_verb_writes_a_folder_with_sources_of_the_version(project: Project) -> None:
     version = project.commit("one", **{"app.py": "def work():\n    for n in range(3):\n        pass\n"})
     saved = profile(((Frame("work", "app.py", 2, 1),), 7))
-    open_repository(project.path).repository.save(attrs.evolve(saved, origin=version))
+    open_repository(project.path).repository.save(replace(saved, origin=version))
     project.write("app.py", "changed")
     done = project.perf("show", "0@p", "annotate", "-o", "site")
     assert done.err.endswith("site: 2 pages written, 0 unchanged, 0 removed\n")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import attrs
 import pytest
 from perfcore_testing import histories, hostile
 from perfcore_testing.output import FakeOutput
@@ -20,6 +19,7 @@ from perfcore_view_compare import CompareSettings, CompareView
 from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
 from perfcore.model import Change, ViewData
+from perfcore.model.record import replace
 
 
 def change(number: int, kind: str = "degradation", ratio: float | None = 1.2, **fields: Any) -> Change:
@@ -140,7 +140,7 @@ def test_the_command_shows_two_versions(project: Project) -> None:
     history = open_repository(project.path)
     for number, wall in enumerate((10_000_000, 15_000_000)):
         version = project.commit(f"Change {number}")
-        history.register(history.save(attrs.evolve(timed(runs=9, wall=wall), created=CREATED + number)), version)
+        history.register(history.save(replace(timed(runs=9, wall=wall), created=CREATED + number)), version)
     done = project.perf("compare", "HEAD~1", "HEAD", "--view", "compare", code=None)
     assert "slower" in done.lines[1]
     project.perf("compare", "HEAD~1", "HEAD", "-o", "page.html", code=None)

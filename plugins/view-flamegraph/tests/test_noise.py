@@ -7,7 +7,6 @@ import math
 import random
 import struct
 
-import attrs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from perfcore_view_flamegraph import environments, kinds, noise, pack, source_li
 from perfcore_view_flamegraph.source_lines import Side
 
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 
@@ -68,14 +68,14 @@ def test_equal_programs_are_grey_and_a_doubled_function_is_not(replicates: int) 
 
 def test_machines_differ_in_lines() -> None:
     profile = profiles.sampled()
-    one = attrs.evolve(profile, machine={"cpu": {"model": "A", "governor": "powersave"}, "load": 3, "kernel": "6.1"})
-    other = attrs.evolve(profile, machine={"cpu": {"model": "A", "governor": "performance"}, "load": 9})
+    one = replace(profile, machine={"cpu": {"model": "A", "governor": "powersave"}, "load": 3, "kernel": "6.1"})
+    other = replace(profile, machine={"cpu": {"model": "A", "governor": "performance"}, "load": 9})
     assert environments.differences(one, other) == [
         "cpu.governor: powersave → performance",
         "kernel: 6.1 → unknown",
     ]
     assert environments.differences(one, one) == []
-    many = attrs.evolve(profile, machine={f"fact{number}": number for number in range(30)})
+    many = replace(profile, machine={f"fact{number}": number for number in range(30)})
     assert environments.differences(profile, many)[-1].startswith("and ")
 
 

@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing import hostile, profiles
 from perfcore_testing.output import FakeOutput
@@ -19,6 +18,7 @@ from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
 
 from perfcore.errors import NotFoundError
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 
@@ -184,7 +184,7 @@ def test_a_saved_difference_names_its_sources() -> None:
     values = [column("samples", [1, -1], role="value"), *(column(key, found) for key, found in sides.items())]
     resources = table("resources", [column("stack", rows), *values])
     profile = profiles.sampled().replace_tables(resources=resources, **builder.tables())
-    from_ids = unpacked(written(attrs.evolve(profile, sources=("a" * 40, "b" * 40)), name="saved.perf"))[0]
+    from_ids = unpacked(written(replace(profile, sources=("a" * 40, "b" * 40)), name="saved.perf"))[0]
     assert from_ids["sides"] == ["aaaaaaaaaa", "bbbbbbbbbb"]
     assert unpacked(written(profile, name="saved.perf"))[0]["sides"] == ["baseline", "target"]
     assert "baseline 1@p, target 2@p; samples: 3 → 3, ±0" in written(profile, name="1@p -> 2@p")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +25,7 @@ from perfcore_view_histogram.groups import Group
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.library import open_repository
 from perfcore.model import Profile, ViewData
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 
@@ -35,7 +35,7 @@ def of(*values: float, label: str = "./gzip") -> Profile:
         column("cpu", [float(value) for value in values], unit="ns", role="value"),
     ]
     profile = profiles.profile({"resources": table("resources", columns)})
-    return attrs.evolve(profile, header=attrs.evolve(profile.header, cmd=label, args="", workload=""))
+    return replace(profile, header=replace(profile.header, cmd=label, args="", workload=""))
 
 
 def noisy(level: float, count: int = 12, seed: int = 1) -> Profile:
@@ -149,7 +149,7 @@ def test_the_commands_show_profiles_and_versions(project: Project) -> None:
     history = open_repository(project.path)
     for number, wall in enumerate((10_000_000, 15_000_000)):
         version = project.commit(f"Change {number}")
-        history.register(history.save(attrs.evolve(timed(runs=9, wall=wall), created=CREATED + number)), version)
+        history.register(history.save(replace(timed(runs=9, wall=wall), created=CREATED + number)), version)
     assert "runs" in project.perf("show", "HEAD~1:0@i", "HEAD:0@i", "histogram").lines[1]
     project.perf("history", "wall", "--view", "histogram", "-o", "runs.html")
     assert "The median went from" in (project.path / "runs.html").read_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 from perfcore_testing.command import CommandInRepositoryContract
 from perfcore_testing.profiles import CREATED, timed
@@ -10,6 +9,7 @@ from perfcore_testing.project import Project
 from perfcore_testing.view import ViewContract
 
 from perfcore.library import open_repository
+from perfcore.model.record import replace
 from perfcore_view_history.driver import HistoryCommand
 from perfcore_view_history.view import HistoryView
 
@@ -29,7 +29,7 @@ class HistoryCommandContract(CommandInRepositoryContract):
         """Two measured versions."""
         history = open_repository(project.path)
         for number in range(2):
-            pending = history.save(attrs.evolve(timed(), created=CREATED + number))
+            pending = history.save(replace(timed(), created=CREATED + number))
             history.register(pending, project.commit(f"Change {number}"))
 
     @pytest.fixture

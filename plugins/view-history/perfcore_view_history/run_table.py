@@ -5,11 +5,10 @@ from __future__ import annotations
 import fnmatch
 from typing import Any
 
-import attrs
-
 from perfcore.errors import FormatError, NotFoundError, UsageError
 from perfcore.measure.collect_result import per_run
 from perfcore.model import Entry, MinorVersion
+from perfcore.model.record import replace
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
 from perfcore.repository.repository import Repository
 
@@ -50,7 +49,7 @@ def _rows(repository: Repository, metric: str, position: int, version: MinorVers
         raise UsageError(f"a metric called {metric!r} has no place in a series: its columns have other names")
     amounts = per_run(resources, column)
     facts = (position, version.id, version.date, version.subject, entry.label, entry.collector)
-    builder = TableBuilder("series", (*_SERIES, attrs.evolve(column.spec, dtype="f64")))
+    builder = TableBuilder("series", (*_SERIES, replace(column.spec, dtype="f64")))
     for run, amount in enumerate(amounts):
         row: tuple[Any, ...] = (*facts, entry.environment_id, entry.profile, run, amount)
         builder.add(**dict(zip((*(spec.name for spec in _SERIES), metric), row, strict=True)))

@@ -21,6 +21,7 @@ from perfcore_view_history import HistorySettings, HistoryView
 from perfcore.errors import UsageError
 from perfcore.library import open_repository
 from perfcore.model import MetricHistory, ViewData
+from perfcore.model.record import replace
 
 EVERY = (histories.steady(), histories.changed(), histories.drifting(), histories.function(), histories.unmeasured())
 ACCEPTED = {"05" * 20: "needed for safety"}
@@ -147,7 +148,7 @@ def test_the_command_writes_a_page_with_acceptances_and_releases(project: Projec
     for number in range(12):
         version = project.commit(f"Change {number}")
         cpu = 5_000_000 if number < 7 else 9_000_000
-        profile = attrs.evolve(timed(runs=6, wall=cpu), created=CREATED + number)
+        profile = replace(timed(runs=6, wall=cpu), created=CREATED + number)
         history.register(history.save(profile), version)
         if number == 2:
             project.git("tag", "v1.0")

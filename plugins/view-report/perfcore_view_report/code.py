@@ -14,6 +14,7 @@ from perfcore_view_kit.table import table
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import ViewData
+from perfcore.model.record import replace
 from perfcore.profile.stacks import has_stacks
 from perfcore.text import percent, plural, quantity
 
@@ -65,7 +66,7 @@ def difference(subject: ViewData) -> ViewData | None:
     made = Amounts().diff(*(rates or pair))
     notes = engine.notes_of(scaling.Scale.RUN) if rates else ()
     names = (f"{subject.names[0]} -> {subject.names[1]}",) if len(subject.names) > 1 else ()
-    return ViewData(profiles=(attrs.evolve(made, notes=(*made.notes, *notes)),), names=names, pair=pair)
+    return ViewData(profiles=(replace(made, notes=(*made.notes, *notes)),), names=names, pair=pair)
 
 
 def _sentence(drawn: Picture, rows: DiffTable) -> str:

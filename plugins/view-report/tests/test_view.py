@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_testing import histories, hostile, profiles
 from perfcore_testing.output import FakeOutput
@@ -20,10 +19,11 @@ from perfcore_view_report.machines import facts, sentence
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.library import open_repository
 from perfcore.model import Profile, ViewData
+from perfcore.model.record import replace
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 
-OTHER = attrs.evolve(timed(wall=15_000_000), machine={"os": "Linux 6.9", "cpu": "Example 9000", "extra": {"gcc": "14"}})
+OTHER = replace(timed(wall=15_000_000), machine={"os": "Linux 6.9", "cpu": "Example 9000", "extra": {"gcc": "14"}})
 
 
 def subject(**more: Any) -> ViewData:
@@ -137,7 +137,7 @@ def test_a_difference_is_reported_with_both_machines(project: Project) -> None:
     for number in (1, 2):
         version = project.commit(f"Change {number}")
         machine = {"cpu": f"Example {number}"}
-        made = attrs.evolve(profiles.sampled(number), created=CREATED + number, machine=machine)
+        made = replace(profiles.sampled(number), created=CREATED + number, machine=machine)
         history.register(history.save(made), version)
     project.perf("diff", "HEAD~1:0@i", "HEAD:0@i", "--view", "report", "-o", "d.html")
     page = (project.path / "d.html").read_text()
@@ -157,12 +157,12 @@ def test_nested_facts_of_any_depth_are_shown() -> None:
     deep: dict[str, Any] = {}
     for _ in range(500):
         deep = {"inner": deep}
-    assert facts((attrs.evolve(timed(), machine=deep),))
+    assert facts((replace(timed(), machine=deep),))
 
 
 def test_names_are_never_markup() -> None:
     for name in hostile.NAMES:
-        strange = attrs.evolve(timed(), machine={name: {name: name}})
+        strange = replace(timed(), machine={name: {name: name}})
         change = histories.change(5, label=name, evidence=name, reason=name, metric=name)
         page = shown(subject(profiles=(strange, strange), names=(name, name), changes=(change,)), title=name)
         assert hostile.unsafe(page) == set()
@@ -173,7 +173,7 @@ def test_the_commands_write_it(project: Project) -> None:
     history = open_repository(project.path)
     for number, wall in enumerate((10_000_000, 15_000_000)):
         version = project.commit(f"Change {number}")
-        history.register(history.save(attrs.evolve(timed(runs=9, wall=wall), created=CREATED + number)), version)
+        history.register(history.save(replace(timed(runs=9, wall=wall), created=CREATED + number)), version)
     project.perf("show", "HEAD~1:0@i", "HEAD:0@i", "report", "-o", "a.html")
     project.perf("history", "wall", "--view", "report", "-o", "b.html")
     project.perf("compare", "HEAD~1", "HEAD", "--view", "report", "-o", "c.html", code=None)

@@ -16,7 +16,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from msgspec.structs import asdict
 
 from perfcore_view_table.cells import Script, chunks, unicode
 
@@ -58,7 +58,7 @@ def _array(cells: Iterable[str]) -> str:
 
 
 def _described(column: Column) -> str:
-    facts = attrs.asdict(column.spec)
+    facts = asdict(column.spec)
     return json.dumps({key: unicode(facts[key]) for key in ("name", "dtype", "unit", "role", "better")})
 
 

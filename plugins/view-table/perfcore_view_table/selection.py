@@ -9,6 +9,7 @@ import attrs
 from perfcore_table_kit.expression import matching, parse
 
 from perfcore.errors import UsageError, nearest
+from perfcore.model.record import replace
 from perfcore.profile import bitmap
 from perfcore.profile.stacks import has_stacks
 from perfcore.profile.table import Table, concat
@@ -93,7 +94,7 @@ def _with_units(table: Table, profile: Profile) -> Table:
     units = profile.header.units
     return table.with_columns(
         *(
-            attrs.evolve(column, spec=attrs.evolve(column.spec, unit=units[column.name]))
+            replace(column, spec=replace(column.spec, unit=units[column.name]))
             for column in table.columns
             if column.name in units and not column.unit
         )

@@ -9,7 +9,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +18,7 @@ from perfcore_view_table import TableSettings, TableView
 
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.model import Header, Profile
+from perfcore.model.record import replace
 from perfcore.plugins import Plugins
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
@@ -103,7 +103,7 @@ def test_units_of_the_header_count_where_a_column_has_none() -> None:
     profile = profiles.unheard_of()
     assert "0.5 ebit" in shown(profile, table="entanglement").text
     header = Header(type="t", units={"n": "ms"})
-    assert shown(attrs.evolve(numbers(5), header=header), filter="n > 0.003s").lines == ["   n", "4 ms"]
+    assert shown(replace(numbers(5), header=header), filter="n > 0.003s").lines == ["   n", "4 ms"]
 
 
 VALUES = st.none() | st.sampled_from([0.0, 1.5, -2.0, math.nan, math.inf, -math.inf])

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 from perfcore_command_exchange import native
 
 from perfcore.errors import PerfError
@@ -89,10 +88,10 @@ def assert_kept(found: Profile) -> None:
 
 
 def _assert_same(one: Profile, other: Profile) -> None:
-    for field in attrs.fields(Profile):
-        if field.name != "tables":
-            mine, same = getattr(one, field.name), getattr(other, field.name)
-            assert mine == same, (field.name, mine, same)
+    for name in Profile.__struct_fields__:
+        if name != "tables":
+            mine, same = getattr(one, name), getattr(other, name)
+            assert mine == same, (name, mine, same)
     assert set(one.tables) == set(other.tables)
     shared = stacks.has_stacks(one.tables)
     for name in one.tables:
