@@ -886,11 +886,7 @@ EVENTS: tuple[str, ...] = tuple(name for name in vars(Events) if not name.starts
 
 @functools.cache  # a driver's every attribute is asked whether it is one of them
 def _methods(protocol: type) -> tuple[str, ...]:
-    return tuple(name for name, value in vars(protocol).items() if _is_method(name, value))
-
-
-def _is_method(name: str, value: Any) -> bool:
-    return not name.startswith("_") and callable(_function(value))
+    return tuple(name for name, value in vars(protocol).items() if name[0] != "_" and callable(_function(value)))
 
 
 def _function(value: Any) -> Any:

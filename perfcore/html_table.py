@@ -20,8 +20,5 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]], count: 
 
 
 def _line(tag: str, cells: Iterable[object]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{_text(cell)}</{tag}>' for cell in cells)}</tr>"
-
-
-def _text(cell: object) -> str:
-    return "" if cell is None else escape(printable(str(cell)))
+    texts = ("" if cell is None else escape(printable(str(cell))) for cell in cells)
+    return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in texts)}</tr>"

@@ -7,26 +7,30 @@ from typing import Any
 
 from perfcore.config.settings import OptionInfo, option
 
-__all__ = ["OptionInfo", "on_failure_option", "option", "output_option", "timeout_option"]
+__all__ = ["ON_FAILURE", "OUTPUT", "TIMEOUT", "OptionInfo", "on_failure_option", "option", "output_option"]
+__all__ += ["timeout_option"]
+
+TIMEOUT = OptionInfo("End a run that takes longer.", unit="s", minimum=0.001)
+ON_FAILURE = OptionInfo(
+    "If the exit code is not 0: `fail`, or `ignore` it and keep the run.", choices=("fail", "ignore")
+)
+OUTPUT = OptionInfo(
+    "Where to write standard output: `null`, `inherit`, or a file that every run overwrites.",
+    identity=True,
+    metavar="null|inherit|FILE",
+)
 
 
-def timeout_option(help: str = "End a run that takes longer.") -> Any:
+def timeout_option(help: str = TIMEOUT.help) -> Any:
     """`timeout: float | None`"""
-    return option(None, help=help, unit="s", minimum=0.001)
+    return option(None, **TIMEOUT._replace(help=help)._asdict())
 
 
 def on_failure_option() -> Any:
     """`on_failure: str`, fail or ignore."""
-    return option(
-        "fail", help="If the exit code is not 0: `fail`, or `ignore` it and keep the run.", choices=("fail", "ignore")
-    )
+    return option("fail", **ON_FAILURE._asdict())
 
 
 def output_option() -> Any:
     """`output: str`, for `perfcore_collect_kit.command.output`."""
-    return option(
-        "null",
-        help="Where to write standard output: `null`, `inherit`, or a file that every run overwrites.",
-        identity=True,
-        metavar="null|inherit|FILE",
-    )
+    return option("null", **OUTPUT._asdict())

@@ -102,7 +102,8 @@ class Results:
             bucket = self._bucket(self._name(checked.version))
             stored = bucket.get(encodable(checked.version), {}).get((checked.config_id, method)) if bucket else None
             before = stored.changes if stored else ()
-            if (before or changes) and not _says_the_same(before, changes):
+            # What a verdict rests on may differ: how sure it has to be depends on how much was checked at once.
+            if (before or changes) and [*map(_gist, before)] != [*map(_gist, changes)]:
                 yield checked
 
     def every(self) -> Iterator[Result]:
@@ -165,13 +166,8 @@ def _all(bucket: _Bucket) -> Iterator[Result]:
     return (result for results in bucket.values() for result in results.values())
 
 
-def _says_the_same(known: Sequence[Change], found: Sequence[Change]) -> bool:
-    """Whether nothing that people are shown differs."""
-    # What a verdict rests on may differ: how sure it has to be depends on how much was checked at once.
-    return [_gist(change) for change in known] == [_gist(change) for change in found]
-
-
 def _gist(change: Change) -> tuple[object, ...]:
+    """What people are shown of it."""
     ratio = change.ratio if change.ratio is not None and math.isfinite(change.ratio) else None
     return change.id, change.kind, change.metric, change.resource, ratio, change.primary, change.undone
 

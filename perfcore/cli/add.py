@@ -11,7 +11,7 @@ from perfcore.errors import PerfError, UsageError
 from perfcore.text import plural, printable
 
 if TYPE_CHECKING:
-    from perfcore.store.lookup import Ref
+    pass
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -53,9 +53,9 @@ def add(
     from perfcore.repository.registration import register_many
 
     failed: PerfError | None = None
-    registered = register_many(
-        repository, ((ref, target or (_origin(ref) if every else None)) for ref in refs), keep=keep
-    )
+    measured = [ref.pending.profile if every and ref.pending else None for ref in refs]
+    targets = [target or (profile.origin if profile else None) for profile in measured]
+    registered = register_many(repository, zip(refs, targets, strict=True), keep=keep)
     for ref, result in zip(refs, registered, strict=True):
         if isinstance(result, PerfError):
             if failed is not None or len(refs) > 1:
@@ -66,7 +66,3 @@ def add(
         console.line(f"{entry.profile} registered for {registered_version[:10]}: {printable(entry.name)}")
     if failed is not None:
         raise failed
-
-
-def _origin(ref: Ref) -> str | None:
-    return ref.pending.profile.origin if ref.pending is not None and ref.pending.profile is not None else None

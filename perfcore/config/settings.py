@@ -8,7 +8,8 @@ come the command-line options, the keys of a job matrix and of the configuration
         repeat: int = option(10, help="The number of measured runs.", minimum=1)
         stdin: Path | None = option(None, help="File given to the command as standard input.", identity=True)
 
-Field types are `bool`, `int`, `float`, `str`, `Path`, any of them `| None`, and `tuple[T, ...]` of them.
+Field types are `bool`, `int`, `float`, `str`, `Path`, any of them `| None`, and `tuple[T, ...]` of them. Where attrs
+takes too long to import, a `Record` has the same options in its types: `repeat: Annotated[int, OptionInfo(...)] = 10`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import functools
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -103,23 +104,32 @@ def option(
 @_cached
 def options_of(settings: type[Any]) -> tuple[Option, ...]:
     """The options of a Settings class in the order of their declaration."""
+    # Annotations may be texts: from __future__ import annotations.
+    hints = typing.get_type_hints(settings, include_extras=True)
+    options = []
+    for name, default, info in (
+        _recorded(settings, hints) if hasattr(settings, "__struct_fields__") else _made(settings)
+    ):
+        if info is None:
+            raise TypeError(f"{settings.__qualname__}.{name} is not made by option()")
+        options.append(Option(name, *_unwrap(hints[name]), default, default is _REQUIRED, info))
+    return tuple(options)
+
+
+def _made(settings: type[Any]) -> Iterator[tuple[str, Any, OptionInfo | None]]:
+    """(name, default, what it says about itself) of each field that `option` made."""
     import attrs
 
     if not attrs.has(settings):
         raise TypeError(f"{settings!r} is not an attrs class")
-    hints = typing.get_type_hints(settings)  # annotations may be texts: from __future__ import annotations
-    options = []
     for field in attrs.fields(settings):
-        info = field.metadata.get(_KEY)
-        if info is None:
-            raise TypeError(f"{settings.__qualname__}.{field.name} is not made by option()")
-        kind, optional, many = _unwrap(hints[field.name])
-        default = field.default
-        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-            default = default.factory()
-        required = default is attrs.NOTHING
-        options.append(Option(field.name, kind, optional, many, default, required, info))
-    return tuple(options)
+        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]
+        yield field.name, _REQUIRED if default is attrs.NOTHING else default, field.metadata.get(_KEY)
+
+
+def _recorded(settings: type[Any], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, OptionInfo | None]]:
+    for name, default in zip(settings.__struct_fields__, settings.__struct_defaults__, strict=True):
+        yield name, default, next((each for each in typing.get_args(hints[name]) if isinstance(each, OptionInfo)), None)
 
 
 def structure(
@@ -182,7 +192,8 @@ def parse_seconds(text: str | float) -> float:
 
 
 def _unwrap(hint: Any) -> tuple[Any, bool, bool]:
-    """(type, optional, many) of `T`, `T | None`, `tuple[T, ...]`."""
+    """(type, optional, many) of `T`, `T | None`, `tuple[T, ...]`, annotated or not."""
+    hint = hint.__origin__ if hasattr(hint, "__metadata__") else hint
     if typing.get_origin(hint) in (types.UnionType, typing.Union):  # `X | None` and Optional[X] before Python 3.14
         inner = [arg for arg in typing.get_args(hint) if arg is not type(None)]
         if len(inner) != 1:

@@ -228,7 +228,11 @@ class Collection(msgspec.Struct):
 
     def _measured(self, target: _Target, profile: Profile) -> None:
         try:
-            with_earlier = profile if target.earlier is None else _joined(target.earlier, profile)
+            with_earlier = profile
+            if target.earlier is not None:
+                from perfcore.measure.continuation import joined
+
+                with_earlier = joined(target.earlier, profile)
             if profile.incomplete:
                 target.pending = self.repository.replace(target.pending, with_earlier)
                 self.listener.learn(target.job, with_earlier)
@@ -288,12 +292,6 @@ def with_shares(jobs: Sequence[Job]) -> list[Job]:
         return replace(job, collector=replace(job.collector, params={**params, "budget": share}))
 
     return [with_share(job) for job in jobs]
-
-
-def _joined(earlier: Profile, later: Profile) -> Profile:
-    from perfcore.measure.continuation import joined
-
-    return joined(earlier, later)
 
 
 def _plain_build(build: Build) -> Build:

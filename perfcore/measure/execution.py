@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from perfcore.measure import commands, runner
 from perfcore.measure.runner import Context
 from perfcore.model import EMPTY, Job, Measured, Plan, Requirement, Step
 from perfcore.model.record import replace
+from perfcore.plugins.drivers import argument_names
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository
 
@@ -92,7 +92,7 @@ def submit(
     if not plan.jobs:
         return
     driver = plugins.make(EXECUTOR, "local")[1] if executor is None else executor
-    hears = len(inspect.signature(driver.submit).parameters) > 1  # a driver may leave the listener out
+    hears = "listener" in argument_names(driver.submit)  # which a driver may leave out
     answers = driver.submit(plan, listener) if hears else driver.submit(plan)
     try:
         for measured in answers:

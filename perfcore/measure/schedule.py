@@ -9,38 +9,39 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-import attrs
-
-from perfcore.config.settings import option, options_of, structure
+from perfcore.config.settings import OptionInfo as Info
+from perfcore.config.settings import options_of, structure
+from perfcore.model.record import Record
 
 LEAST_RUNS = 3  # for any budget: the median of three outlives an outlier, and more would overrun short budgets by far
 _ANY_NUMBER = 10_000_000  # of runs
 
 
-@attrs.frozen
-class Schedule:
+class Schedule(Record, frozen=True, kw_only=True):
     """How often and in which order. The same options for every collector."""
 
     # A signed-rank test reaches p < 0.05 with 6 pairs, p < 0.01 with 8: ten leave room for two disturbed runs.
-    repeat: int = option(10, help="The number of measured runs.", minimum=1, maximum=_ANY_NUMBER, flags=("-r",))
+    repeat: Annotated[int, Info("The number of measured runs.", minimum=1, maximum=_ANY_NUMBER, flags=("-r",))] = 10
     # The first run reads program and data from the disk, later ones from the page cache.
-    warmup: int = option(1, help="The number of warm-up runs, which do not count.", minimum=0, maximum=1_000_000)
-    budget: float | None = option(
-        None,
-        help="Measure for this long, preparing included, instead of a number of runs; at most --repeat runs if given.",
-        unit="s",
-        minimum=0.001,
-        flags=("-t",),
-    )
-    order: str = option(
-        "interleaved", help="The order of the runs of several jobs.", choices=("interleaved", "blocks", "random")
-    )
-    retry_disturbed: int = option(
-        0, help="The number of disturbed runs of a job to repeat.", minimum=0, maximum=1_000_000
-    )
-    cpu: str | None = option(None, help="The CPUs to run on, such as 1, or 0-3,5.", metavar="LIST")
+    warmup: Annotated[int, Info("The number of warm-up runs, which do not count.", minimum=0, maximum=1_000_000)] = 1
+    budget: Annotated[
+        float | None,
+        Info(
+            "Measure for this long, preparing included, instead of a number of runs; at most --repeat runs if given.",
+            unit="s",
+            minimum=0.001,
+            flags=("-t",),
+        ),
+    ] = None
+    order: Annotated[
+        str, Info("The order of the runs of several jobs.", choices=("interleaved", "blocks", "random"))
+    ] = "interleaved"
+    retry_disturbed: Annotated[
+        int, Info("The number of disturbed runs of a job to repeat.", minimum=0, maximum=1_000_000)
+    ] = 0
+    cpu: Annotated[str | None, Info("The CPUs to run on, such as 1, or 0-3,5.", metavar="LIST")] = None
 
     @property
     def cpus(self) -> frozenset[int]:

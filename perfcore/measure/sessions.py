@@ -27,8 +27,9 @@ def planned(count: int, limit: int) -> list[tuple[int, ...]]:
     length = max(_SHORTEST, limit // _SEGMENTS)
     segments = [range(start, min(start + length + 1, count)) for start in range(0, count - 1, length)]
     sessions = math.ceil(len(segments) / max(1, limit // (length + 1)))  # shared versions are measured in both
+    # Counted from the other end, so that the newest version is in the first session.
     return [
-        _in_order({position for index in indices for position in segments[index]}, count)
+        tuple(sorted({count - 1 - position for index in indices for position in segments[index]}))
         for indices in _turns(len(segments), sessions)
     ]
 
@@ -51,8 +52,3 @@ def _van_der_corput(index: int) -> float:
         reversed_index += digit * (index & 1)
         index, digit = index >> 1, digit / 2
     return reversed_index
-
-
-def _in_order(positions: set[int], count: int) -> tuple[int, ...]:
-    # Counted from the other end, so that the newest version is in the first session.
-    return tuple(sorted(count - 1 - position for position in positions))

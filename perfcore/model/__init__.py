@@ -71,10 +71,7 @@ if not TYPE_CHECKING:  # or else every name would have a type
 
 
 __all__ = ["EMPTY", "PROFILE_FORMAT", "AttrsFields"]  # and what is in _PARTS, written out for checkers of types
-__all__ += ["RELATIVE", "Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series", "Unpaired"]
-__all__ += ["JudgedHistory", "MetricHistory", "Point"]
-__all__ += ["Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"]
-__all__ += ["Header", "Profile", "Tool"]
-__all__ += ["Record", "replace"]
-__all__ += ["Entry", "MajorVersion", "MinorVersion", "is_tag", "usable_tags"]
-__all__ += ["PairSide", "Subject", "ViewData"]
+__all__ += ["RELATIVE", "Change", "ChangeKind", "JudgedHistory", "Judgement", "Pairing", "Sample", "Series", "Unpaired"]
+__all__ += ["Attempt", "Build", "Job", "Measured", "MetricHistory", "Plan", "Point", "Requirement", "Source", "Step"]
+__all__ += ["Entry", "Header", "MajorVersion", "MinorVersion", "Profile", "Record", "Tool", "is_tag", "replace"]
+__all__ += ["PairSide", "Subject", "ViewData", "usable_tags"]

@@ -8,7 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from types import CodeType, SimpleNamespace
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfcore.errors import PerfError, PluginError
@@ -42,27 +42,37 @@ class guard:  # noqa: N801  (reads as a statement)
 
 
 class Phases:
-    """Calls the wrapped phases of one driver through pluggy, with exactly one active implementation."""
+    """Calls the wrapped phases of one driver: through pluggy, with exactly one active implementation, where there are
+    observers, and without where there are none, as pluggy takes as long to import as some runs take."""
 
     def __init__(self, plugins: Plugins, info: PluginInfo, driver: Any) -> None:
-        self.info = info
+        self.info, self._driver = info, driver
         kind = KINDS[info.kind]
-        self._manager = _manager(kind)
-        self._manager.register(driver)
-        self.observed = False
-        for method in kind.wrapped:
-            for observer, function in plugins.observing(f"{kind.name}.{method}"):
-                from perfcore.plugins.observers import wrapper
+        seen = {method: plugins.observing(f"{kind.name}.{method}") for method in kind.wrapped}
+        self.observed = any(seen.values())
+        self._wrappers = [(plugins.warn, method, *each) for method, observers in seen.items() for each in observers]
 
-                wrapped = wrapper(observer, function, getattr(kind.protocol, method), plugins.warn)
-                self._manager.register(SimpleNamespace(**{method: wrapped}))
-                self.observed = True
+    @functools.cached_property
+    def _manager(self) -> Any:
+        kind = KINDS[self.info.kind]
+        manager = _manager(kind)
+        manager.register(self._driver)
+        for warn, method, observer, function in self._wrappers:
+            from perfcore.plugins.observers import wrapper
+
+            wrapped = wrapper(observer, function, getattr(kind.protocol, method), warn)
+            manager.register(SimpleNamespace(**{method: wrapped}))
+        return manager
 
     def call(self, method: str, **arguments: Any) -> Any:
         """One phase. What the driver raises that is not a PerfError becomes a PluginError naming the phase."""
-        hook = getattr(self._manager.hook, f"{self.info.kind}_{method}")
         with guard(self.info, method):
-            return hook(**arguments)
+            phase: Any = getattr(self._driver, method, None)
+            function = getattr(phase, "__func__", None)
+            if self.observed or type(function) is not FunctionType or vars(function):  # as of a decorated one
+                return getattr(self._manager.hook, f"{self.info.kind}_{method}")(**arguments)
+            code, own = function.__code__, len(function.__defaults__ or ())  # the driver's, with defaults
+            return phase(*map(arguments.__getitem__, code.co_varnames[1 : code.co_argcount - own]))
 
 
 def refusals(kind: Kind[Any], driver: Any) -> Iterator[str]:
@@ -157,7 +167,7 @@ def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
         elif method in kind.shortened:
             if not _fits_shortened(_signature(function), _signature(specified)):
                 yield f"it has {method}{_signature(function)}, the specification {method}{_shown(specified)}"
-        elif not _fits(function, expected := _arguments(kind, method), leaving_out=method in kind.wrapped):
+        elif not _fits(function, expected := argument_names(_plain(specified)), leaving_out=method in kind.wrapped):
             specification = f"{method}({', '.join(expected)})"
             yield f"it has {method}{_signature(function)}, the specification {specification}"
 
@@ -202,11 +212,11 @@ def _plain(function: Any) -> Any:
     return getattr(function, "__func__", function)
 
 
-def _arguments(kind: Kind[Any], method: str) -> tuple[str, ...]:
-    return _positional(_plain(getattr(kind.protocol, method)).__code__)
-
-
-def _positional(code: CodeType) -> tuple[str, ...]:
+def argument_names(function: Any) -> tuple[str, ...]:
+    """Those of a function or method, without the object's or class's own."""
+    if hasattr(function, "__wrapped__") or not hasattr(function, "__code__"):
+        return tuple(_signature(function).parameters)
+    code: CodeType = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return tuple(name for name in names if name not in ("self", "cls"))
 

@@ -105,7 +105,8 @@ def _prepare(repository: Repository, ref: Ref, version: str | None) -> _Prepared
     content, tables = codec.for_object(source.data, source.buffer.put_piece, where=name, earlier=chains)
     if shared := codec.shared_pieces(content, name):
         repository.store.stack_bases.note(profile, shared)
-    entry = _entry(repository, name, profile, content, tables)
+    id = objects.identify(objects.Object("profile", profile.header.type, content))
+    entry = entry_of(profile, id, name, tables)._replace(tags=_usable_tags(repository, profile, id))
     pending = source.pending and source.pending._replace(profile=None)  # its tables may be decoded by now
     light = source._replace(profile=replace(profile, tables={}), data=b"", pending=pending)
     return _Prepared(light, target, Registration(content, profile.header.type, entry))
@@ -226,11 +227,6 @@ def _remove_source(repository: Repository, source: _Source) -> None:
     except (OSError, StorageError) as error:  # a warning: the profile is safe
         reason = error.strerror if isinstance(error, OSError) else error
         repository.plugins.warn(f"{source.name} is registered, but stays where it is: {reason}")
-
-
-def _entry(repository: Repository, name: str, profile: Profile, content: bytes, tables: tuple[str, ...]) -> Entry:
-    id = objects.identify(objects.Object("profile", profile.header.type, content))
-    return entry_of(profile, id, name, tables)._replace(tags=_usable_tags(repository, profile, id))
 
 
 def _usable_tags(repository: Repository, profile: Profile, id: str) -> tuple[str, ...]:

@@ -119,7 +119,8 @@ class Catalog:
         """Keep what was learned."""
         # An empty stamp: the times of the folder tell no changes.
         learned = {name: folder for name, folder in self._folders.items() if folder.learned and folder.stamp}
-        self._model.put(_SPACE, {name: _encoded(folder) for name, folder in learned.items()})
+        rows = {n: _CachedFolder(f.stamp, f.indexes, " ".join(sorted(f.unread))) for n, f in learned.items()}
+        self._model.put(_SPACE, {name: _HEAD + _encode(row) for name, row in rows.items()})
         for folder in learned.values():
             folder.learned = False
 
@@ -200,7 +201,3 @@ def _read(data: bytes, stamp: str) -> _Folder | None:
     except _UNREADABLE:
         return None
     return _Folder(cached.stamp, cached.indexes, set(cached.unread.split())) if cached.stamp == stamp else None
-
-
-def _encoded(folder: _Folder) -> bytes:
-    return _HEAD + _encode(_CachedFolder(folder.stamp, folder.indexes, " ".join(sorted(folder.unread))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import attrs
 import pytest
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from perfcore.config.settings import identity_params, options_of, parse_seconds, structure, to_params
 from perfcore.errors import UsageError
-from perfcore.settings import option
+from perfcore.model import Record
+from perfcore.settings import OptionInfo, option
 
 
 @attrs.frozen
@@ -126,6 +127,28 @@ def test_an_option_knows_its_type_and_how_it_is_written() -> None:
     assert known["max_runs"].flag == "--max-runs"
 
 
+class Recorded(Record, frozen=True, kw_only=True):
+    repeat: Annotated[int, OptionInfo("How many.", minimum=1, flags=("-r",))] = 10
+    timeout: Annotated[float | None, OptionInfo("How long.", unit="s", identity=True)] = None
+    names: Annotated[tuple[str, ...], OptionInfo("Which ones.", env="ACME_NAMES")] = ()
+
+
+def test_a_record_has_the_same_options_as_a_class_of_attrs() -> None:
+    @attrs.frozen
+    class Same:
+        repeat: int = option(10, help="How many.", minimum=1, flags=("-r",))
+        timeout: float | None = option(None, help="How long.", unit="s", identity=True)
+        names: tuple[str, ...] = option((), help="Which ones.", env="ACME_NAMES")
+
+    assert options_of(Recorded) == options_of(Same)
+    values = {"repeat": "3", "timeout": "2m"}
+    made = structure(Recorded, values, where="here", environ={"ACME_NAMES": "a b"})
+    assert made == Recorded(repeat=3, timeout=120.0, names=("a", "b"))
+    assert to_params(made) == to_params(structure(Same, values, where="here", environ={"ACME_NAMES": "a b"}))
+    with pytest.raises(UsageError, match="'repeat' is at least 1; got 0"):
+        structure(Recorded, {"repeat": 0}, where="here")
+
+
 def test_a_class_that_says_nothing_of_its_options_is_refused() -> None:
     with pytest.raises(TypeError, match="not an attrs class"):
         options_of(dict)
@@ -136,6 +159,12 @@ def test_a_class_that_says_nothing_of_its_options_is_refused() -> None:
 
     with pytest.raises(TypeError, match=r"Silent\.name is not made by option"):
         options_of(Silent)
+
+    class SilentRecord(Record, frozen=True):
+        name: str = "x"
+
+    with pytest.raises(TypeError, match=r"SilentRecord\.name is not made by option"):
+        options_of(SilentRecord)
 
 
 @pytest.mark.parametrize(

@@ -271,6 +271,34 @@ def test_a_phase_may_leave_out_arguments_at_its_end(site: Site, methods: str) ->
     phases.call("after", session=2, outcome=4)
 
 
+@pytest.mark.parametrize("observed", [False, True])
+def test_a_phase_gets_its_arguments_by_name_with_observers_and_without(site: Site, observed: bool) -> None:
+    source = (
+        "import functools\n"
+        "def traced(function):\n"
+        "    @functools.wraps(function)\n"
+        "    def call(*given): return 'traced', function(*given)\n"
+        "    return call\n"
+        "class Collector:\n"
+        "    def before(this, job, quick=True): return job, quick\n"
+        "    @traced\n"
+        "    def collect(self, session, run): return session, run\n"
+        "    @classmethod\n"
+        "    def after(cls, session): return cls.__name__, session\n"
+    )
+    watch = "def watch(job):\n    answer = yield\n    return answer\n"
+    points = {"perfcore.collector": ["acme = acme:Collector"]}
+    if observed:
+        points["perfcore.hooks"] = ["collector.before = watching:watch"]
+    site.install("acme-perf", points=points, acme=source, watching=watch)
+    plugins = Plugins()
+    phases = plugins.phases(*plugins.make("collector", "acme"))
+    assert phases.observed is observed
+    assert phases.call("before", job=1) == (1, True)
+    assert phases.call("collect", session=2, run=3) == ("traced", (2, 3))
+    assert phases.call("after", session=2, outcome=4) == ("Collector", 2)
+
+
 def test_optional_methods_may_be_missing(site: Site) -> None:
     source = "class Check:\n    def scan(self, series, state): return (), b''\n"
     site.install("acme-perf", points={"perfcore.check": ["acme = acme:Check"]}, acme=source)

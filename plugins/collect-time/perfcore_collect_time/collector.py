@@ -7,16 +7,16 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-import attrs
 import msgspec
 from perfcore_collect_kit.command import StartError, shown
 
 from perfcore.errors import PerfError, PluginError
+from perfcore.model.record import Record
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
-from perfcore.settings import on_failure_option, option, output_option, timeout_option
+from perfcore.settings import ON_FAILURE, OUTPUT, TIMEOUT, OptionInfo
 from perfcore_collect_time.tally import Tally
 
 if TYPE_CHECKING:
@@ -54,40 +54,42 @@ def parse_cpus(text: str) -> tuple[int, ...]:
     return tuple(sorted(cpus))
 
 
-def _check_cpus(instance: Any, attribute: Any, value: str | None) -> None:
-    if value is not None:
-        parse_cpus(value)
-
-
-@attrs.frozen
-class TimeSettings:
+class TimeSettings(Record, frozen=True, kw_only=True):
     """Shell, folder and environment of the command belong to the job; repeats and order to the schedule."""
 
-    timeout: float | None = timeout_option("End a run that takes longer, and a setup or cleanup command too.")
-    stdin: Path | None = option(  # noqa: RUF009  (it makes a field)
-        None,
-        help="Standard input of every run: a file, relative to the command's folder. Default: /dev/null.",
-        identity=True,
-        metavar="FILE",
-    )
-    setup: str | None = option(
-        None, help="Shell command before every run; its time does not count.", identity=True, metavar="COMMAND"
-    )
-    cleanup: str | None = option(
-        None,
-        help="Shell command after every run, a failed one too; its time does not count.",
-        identity=True,
-        metavar="COMMAND",
-    )
-    cpus: str | None = option(
-        None,
-        help="Run on these CPUs only, such as 1 or 0,2-3.",
-        identity=True,
-        metavar="LIST",
-        validator=_check_cpus,
-    )
-    on_failure: str = on_failure_option()
-    output: str = output_option()
+    timeout: Annotated[
+        float | None,
+        TIMEOUT._replace(help="End a run that takes longer, and a setup or cleanup command too."),
+    ] = None
+    stdin: Annotated[
+        Path | None,
+        OptionInfo(
+            "Standard input of every run: a file, relative to the command's folder. Default: /dev/null.",
+            identity=True,
+            metavar="FILE",
+        ),
+    ] = None
+    setup: Annotated[
+        str | None,
+        OptionInfo("Shell command before every run; its time does not count.", identity=True, metavar="COMMAND"),
+    ] = None
+    cleanup: Annotated[
+        str | None,
+        OptionInfo(
+            "Shell command after every run, a failed one too; its time does not count.",
+            identity=True,
+            metavar="COMMAND",
+        ),
+    ] = None
+    cpus: Annotated[
+        str | None, OptionInfo("Run on these CPUs only, such as 1 or 0,2-3.", identity=True, metavar="LIST")
+    ] = None
+    on_failure: Annotated[str, ON_FAILURE] = "fail"
+    output: Annotated[str, OUTPUT] = "null"
+
+    def __post_init__(self) -> None:
+        if self.cpus is not None:
+            parse_cpus(self.cpus)
 
 
 class _State(msgspec.Struct, kw_only=True):
