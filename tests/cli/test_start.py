@@ -158,7 +158,10 @@ def test_a_collection_needs_no_parser_and_is_what_the_parser_makes_of_it(project
     words = ("collect", *shlex.split(line))
     plain, parsed = project.perf(*words, code=None), project.perf("-C", ".", *words, code=None)
     assert plain.code == parsed.code
-    assert [line.split()[:1] for line in plain.lines] == [line.split()[:1] for line in parsed.lines]
+    if "--json" in words:  # in which the notes stand, too, and a machine that is loaded for a moment gets one
+        assert plain.json.keys() == parsed.json.keys()
+    else:
+        assert [line.split()[:1] for line in plain.lines] == [line.split()[:1] for line in parsed.lines]
     assert _without_notes(plain.err) == _without_notes(parsed.err)
     saved = [(row["config_id"], row["cmd"], row["args"]) for row in project.perf("status", "--json").json["pending"]]
     assert len(saved) in (0, 2)
