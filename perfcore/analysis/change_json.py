@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
+from msgspec.structs import asdict
 
 from perfcore.model import Change
 
@@ -31,7 +31,7 @@ def as_json(change: Change, versions: Mapping[str, str]) -> dict[str, Any]:
     """All fields. JSON has neither NaN nor infinity (RFC 8259, section 6)."""
     values = {
         key: None if isinstance(content, float) and not math.isfinite(content) else content
-        for key, content in attrs.asdict(change).items()
+        for key, content in asdict(change).items()
     }
     ends = {"baseline": full_id(change.baseline, versions), "target": full_id(change.target, versions)}
     return {**values, "kind": kind_word(change), **ends}

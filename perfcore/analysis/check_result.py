@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from msgspec.structs import asdict, force_setattr
 
 from perfcore.analysis import change_json
 from perfcore.analysis.fail_on import DEFAULT, EMPTY_CHECK, INCONCLUSIVE, NOT_COMPARED, REGRESSED, FailRule
 from perfcore.model import EMPTY
+from perfcore.model.record import Record
 from perfcore.text import percent
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-@attrs.frozen(kw_only=True)
-class CheckResult:
+class CheckResult(Record, frozen=True, kw_only=True):
     """The changes of a check in the order of their report. `decisions` are those of people on them, by the id of the
     change, and `accepted` those by which one fails no build; `rules` say what fails it. `conclusion` says in a line
     what was looked at and found, `compared` how many comparisons or series that were, and `metrics` of what. `versions`
@@ -31,10 +31,14 @@ class CheckResult:
     accepted: Mapping[str, Decision] = EMPTY
     rules: tuple[FailRule, ...] = DEFAULT
     conclusion: str = ""
-    compared: int = attrs.Factory(lambda self: sum(change.primary for change in self.changes), takes_self=True)
+    compared: int = -1  # as many as there are changes of primary metrics
     metrics: frozenset[str] = frozenset()
     versions: Mapping[str, str] = EMPTY
     decisions: Mapping[str, Standing] = EMPTY
+
+    def __post_init__(self) -> None:
+        if self.compared < 0:
+            force_setattr(self, "compared", sum(change.primary for change in self.changes))
 
     def fails(self, change: Change) -> bool:
         """Whether this change fails the build: one that was accepted never does, nor one that was taken back."""
@@ -102,7 +106,7 @@ class CheckResult:
             "compared": self.compared,
             "fail_on": [str(rule) for rule in self.rules],
             "changes": [self._change_json(change) for change in self.changes],
-            "unpaired": [attrs.asdict(missing) for missing in self.unpaired],
+            "unpaired": [asdict(missing) for missing in self.unpaired],
         }
 
     def _change_json(self, change: Change) -> dict[str, Any]:

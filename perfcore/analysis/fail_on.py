@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-import attrs
-
 from perfcore.errors import UsageError, nearest
+from perfcore.model.record import Record
 from perfcore.text import brief
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ Verdict = Literal["degradation", "drift", "any-degradation", "noise", "cannot-te
 _VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
-@attrs.frozen
-class FailRule:
+class FailRule(Record, frozen=True):
     """A verdict that fails a build: on any primary metric, or on the one of this name, primary or not."""
 
     verdict: Verdict

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
+from perfcore.model.record import Record
 
 if TYPE_CHECKING:
     from perfcore.model.listener import Listener
     from perfcore.repository.repository import Repository
 
 
-@attrs.frozen(kw_only=True)
-class CalibrationTask:
+class CalibrationTask(Record, frozen=True, kw_only=True):
     """The input of `calibrate` of a check: what is tried is the check `method`, or else those that are configured, on
     the history of the branch; with `store` the result is stored."""
 

@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import attrs
 import msgspec
+from msgspec.structs import asdict, astuple
 
 from perfcore.analysis import note_keys
 from perfcore.errors import FormatError
 from perfcore.model import Change
+from perfcore.model.record import Record
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import encodable
@@ -26,19 +27,17 @@ FORMAT = 1  # of notes: a reader refuses a newer one
 TYPE = "check"
 _TIMES = "checked"  # a space of the read model
 _STEPS, _SLOW = ("degradation", "optimization"), ("drift", "improving drift", "variance")
-_DEFAULTS = {field.name: field.default for field in attrs.fields(Change)}
+_DEFAULTS = dict(zip(reversed(Change.__struct_fields__), reversed(Change.__struct_defaults__), strict=False))
 
 
-@attrs.frozen(kw_only=True)
-class Checked:
+class Checked(Record, frozen=True, kw_only=True):
     """The subject of a check: a configuration at a version."""
 
     version: str
     config_id: str
 
 
-@attrs.frozen(kw_only=True)
-class Result:
+class Result(Record, frozen=True, kw_only=True):
     """The result of a method for a configuration at a version, and its time (ns since 1970 UTC)."""
 
     version: str
@@ -48,15 +47,13 @@ class Result:
     changes: tuple[Change, ...] = ()
 
 
-@attrs.frozen
-class _Row:
+class _Row(Record, frozen=True):
     version: str
     config_id: str
     changes: tuple[Change, ...] = ()
 
 
-@attrs.frozen
-class _Note:
+class _Note(Record, frozen=True):
     format: int
     vcs: str
     method: str
@@ -86,7 +83,7 @@ class Results:
         """Write what a method found and is not known yet; gives of how many versions and configurations. That
         nothing was found is written only where something was before."""
         news: dict[str, list[_Row]] = {}
-        for checked in sorted(self._said_anew(method, found), key=attrs.astuple):
+        for checked in sorted(self._said_anew(method, found), key=astuple):
             row = _Row(encodable(checked.version), checked.config_id, tuple(found[checked]))
             news.setdefault(self._name(checked.version), []).append(row)
         for bucket, rows in news.items():
@@ -174,13 +171,13 @@ def _gist(change: Change) -> tuple[object, ...]:
 
 def _encode(note: _Note) -> bytes:
     """JSON without fields that have their default values."""
-    rows = [{**attrs.asdict(row, recurse=False), "changes": [*map(_plain, row.changes)]} for row in note.results]
-    return msgspec.json.encode({**attrs.asdict(note, recurse=False), "results": rows}, order="deterministic")
+    rows = [{**asdict(row), "changes": [*map(_plain, row.changes)]} for row in note.results]
+    return msgspec.json.encode({**asdict(note), "results": rows}, order="deterministic")
 
 
 def _plain(change: Change) -> dict[str, Any]:
-    values = {name: getattr(change, name) for name in _DEFAULTS}
-    return {name: _encodable(value) for name, value in values.items() if value != _DEFAULTS[name]}
+    values = asdict(change).items()
+    return {name: _encodable(value) for name, value in values if value != _DEFAULTS.get(name, msgspec.NODEFAULT)}
 
 
 def _encodable(value: Any) -> Any:

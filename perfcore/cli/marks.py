@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore.analysis import change_json, decisions, verdict_text
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.cli.console import Console
@@ -135,6 +133,8 @@ class Marks:
         try:
             standing: Standing | None = self._standings.on((change,)).get(change.id)
         except PerfError as error:  # a listing is no gate: `perf check` fails where the file is wrong
+            import attrs
+
             self._standings = attrs.evolve(self._standings, has_file=False)
             self._console.warn(str(error))
             return self._standing(change)

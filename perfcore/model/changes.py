@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-import attrs
-
 from perfcore.model import EMPTY
+from perfcore.model.record import Record
 
 if TYPE_CHECKING:
     from perfcore.model.profiles import Profile
@@ -21,8 +20,7 @@ RELATIVE = "relative"
 """The metric that is CPU time as a multiple of that of a fixed loop beside it, which varies less than either."""
 
 
-@attrs.frozen(kw_only=True)
-class Sample:
+class Sample(Record, frozen=True, kw_only=True):
     """The runs of one profile or of several of the same configuration, as a check compares them.
 
     `version` is the full id, or None for a profile that belongs to no version; `profiles` is never empty.
@@ -38,8 +36,7 @@ class Sample:
         return short + ("+dirty" if self.dirty else "")
 
 
-@attrs.frozen(kw_only=True)
-class Pairing:
+class Pairing(Record, frozen=True, kw_only=True):
     """Two samples of one configuration. `interleaved` says that their runs were taken in turn, so that run k of
     one and run k of the other are a pair. `thresholds` maps a metric to the smallest relative change that
     matters; the key "" is the default. `comparisons` is how many pairings are compared at once: the more, the
@@ -68,8 +65,7 @@ class Pairing:
         return self.target.profiles[0].label
 
 
-@attrs.frozen(kw_only=True)
-class Unpaired:
+class Unpaired(Record, frozen=True, kw_only=True):
     """A configuration of the target, or a benchmark of its suite, that could not be compared, and why. `side` is the
     only one of two samples or versions that has it, empty where both have it or none is known."""
 
@@ -81,8 +77,7 @@ class Unpaired:
     side: Literal["", "baseline", "target"] = ""
 
 
-@attrs.frozen(kw_only=True)
-class Series:
+class Series(Record, frozen=True, kw_only=True):
     """One metric of one resource over the versions of a branch, oldest first: `values[i]` are the runs that
     were measured for `versions[i]` in the environment `environments[i]`. `comparisons` is how many series are looked at
     at once: the more, the likelier one of them looks like a change by chance. `threshold` is the smallest relative
@@ -106,8 +101,7 @@ class Series:
     next_versions: tuple[str, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
-class Change:
+class Change(Record, frozen=True, kw_only=True):
     """What a check says of one metric. A `drift` is a slow change for the worse, a `variance` another noise around the
     same level, `machine` a change of what measured and not of the code. `ratio` is target over baseline with the
     interval `low` to `high` at the level `confidence`; `p_value` is that of the test, where there was one. `evidence`
@@ -155,8 +149,7 @@ class Change:
     measured: int | None = None
 
 
-@attrs.frozen(kw_only=True)
-class Judgement:
+class Judgement(Record, frozen=True, kw_only=True):
     """What a check says of a version as a whole. `verdicts` are changes; the `contract` of each is the sentence that it
     is on. `allowed` are the ids of changes that the verdicts allow: they fail no build. `source` names the agreement,
     such as a file; it is the method under which the verdicts are stored, and never changes."""

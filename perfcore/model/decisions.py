@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import attrs
+from perfcore.model.record import Record
 
 CONFIRMED, ACCEPTED, FIXED, FALSE_ALARM, ENVIRONMENT = "confirmed", "accepted", "fixed", "false alarm", "environment"
 WITHDRAWN = "new"
 
 
-@attrs.frozen(kw_only=True)
-class Decision:
+class Decision(Record, frozen=True, kw_only=True):
     """Who decided what about a change (`change` is its id), when and why. `accepted` says that it fails no check.
     `what` is the change in words, `place` says between which versions of what it is, so that another method's word for
     it is known; `ratio`, `low` and `high` are its size as it was. `fixed_in` is the version of a fix. A decision ends
@@ -37,8 +36,7 @@ class Decision:
         return self.state == WITHDRAWN or (self.state == ACCEPTED and not self.accepted)
 
 
-@attrs.frozen
-class Standing:
+class Standing(Record, frozen=True):
     """A decision as it stands: `reopened` says in words why it holds no longer."""
 
     decision: Decision

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import attrs
+from perfcore.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
 
-@attrs.frozen(kw_only=True)
-class Point:
+class Point(Record, frozen=True, kw_only=True):
     """The runs of one version in one environment, with the ids of their profiles."""
 
     version: MinorVersion
@@ -29,8 +28,7 @@ class Point:
         return statistics.median(self.values) if self.values else None
 
 
-@attrs.frozen(kw_only=True)
-class MetricHistory:
+class MetricHistory(Record, frozen=True, kw_only=True):
     """One metric of one configuration, or of one function of it (`resource`), oldest version first."""
 
     command: str

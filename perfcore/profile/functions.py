@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
+from perfcore.model.record import Record
 from perfcore.profile.stacks import NOWHERE, Stacks, references
 from perfcore.profile.table import Table
 
 Number: TypeAlias = int | float
 
 
-@attrs.frozen
-class Function:
+class Function(Record, frozen=True):
     """A function of a profile with stacks. `own` is what its own code took, `total` what it took with all that
     it called; a function that calls itself counts once in each stack."""
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import TypeAlias, TypeVar
 
-import attrs
-
+from perfcore.model.record import Record
 from perfcore.profile.stacks import (
     NAMES,
     NOWHERE,
@@ -37,16 +36,14 @@ Rows: TypeAlias = Sequence[int]
 _Key = TypeVar("_Key")
 
 
-@attrs.frozen
-class Chain:
+class Chain(Record, frozen=True):
     """A table in pieces that other profiles may continue: the bytes of each, and what they say together."""
 
     pieces: tuple[bytes, ...]
     table: Table
 
 
-@attrs.frozen
-class Split:
+class Split(Record, frozen=True):
     """A profile in the numbering of an earlier one: the pieces that it continues (`earlier`, none where it starts
     anew), its rows that are new, the columns that it alone has, with a value for each row of both (`local`), and all
     its other tables."""

@@ -16,10 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING
 
-import attrs
-
 from perfcore.errors import FormatError
-from perfcore.model.record import replace
+from perfcore.model.record import Record, replace
 from perfcore.profile import bitmap
 from perfcore.profile.table import Column, Table, column, from_buffer, table
 from perfcore.text import printable
@@ -37,8 +35,7 @@ _THERE = bytes(sign < 128 for sign in range(256))  # the highest bytes of number
 _TARGETS = {"function": "functions", "frame": "frames", "stack": "stacks", "parent": "stacks"}
 
 
-@attrs.frozen(slots=True)
-class Frame:
+class Frame(Record, frozen=True):
     """One line of a call stack. `line` is the line that runs, `first_line` the function's first."""
 
     name: str
@@ -106,8 +103,7 @@ class StackBuilder:
         return self._seen.setdefault(frame, self._frames.setdefault((function, offset), len(self._frames)))
 
 
-@attrs.frozen
-class Stacks:
+class Stacks(Record, frozen=True):
     """The stacks of a profile as plain sequences: `parent[stack]` is a stack or -1, `frame[stack]` and
     `function[frame]` are rows or -1, `names[function]` and `files[function]` are texts."""
 

@@ -8,18 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-import attrs
-
 from perfcore.errors import VersionError
 from perfcore.model import MinorVersion
+from perfcore.model.record import Record
 from perfcore.repository.repository import Repository
 
 Condition: TypeAlias = Callable[[MinorVersion], bool]
 _AGO = re.compile(r"(\d{1,5})[ .](hour|day|week)s?[ .]ago")
 
 
-@attrs.frozen(kw_only=True)
-class VersionFilter:
+class VersionFilter(Record, frozen=True, kw_only=True):
     """A part of a history: `start..`, from `since` until `until`, with a tag like `tags`; of these the `last`, and of
     these, counted from the newest, every `step`th."""
 

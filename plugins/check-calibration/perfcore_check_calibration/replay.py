@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import attrs
+from perfcore.record import replace
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.pair_checks import run_checks
 from perfcore_check_kit.pairing import of_profiles
@@ -144,7 +145,7 @@ def _span(one: ScannedSeries, change: Change) -> range:
 
 
 def _pair(repository: Repository, before: Sample, after: Sample) -> Pairing:
-    return attrs.evolve(of_profiles(repository, before, after), thresholds=thresholds_of(repository))
+    return replace(of_profiles(repository, before, after), thresholds=thresholds_of(repository))
 
 
 def _worse(pair: Pairing, step: float) -> Pairing:
@@ -158,7 +159,7 @@ def _worse(pair: Pairing, step: float) -> Pairing:
         )
         for profile in pair.target.profiles
     )
-    return attrs.evolve(pair, target=attrs.evolve(pair.target, profiles=profiles))
+    return replace(pair, target=replace(pair.target, profiles=profiles))
 
 
 def _scaled(values: Column, step: float) -> Column:
@@ -255,7 +256,7 @@ def _sees(series: Series, replay: Sequence[_Runs], place: int, check: HistoryChe
 
 
 def _scan(series: Series, replay: Sequence[_Runs], check: HistoryCheck) -> list[Change]:
-    replayed = attrs.evolve(
+    replayed = replace(
         series,
         versions=tuple(_version(position) for position in range(len(replay))),
         environments=("",) * len(replay),

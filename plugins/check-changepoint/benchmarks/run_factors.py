@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import math
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _as_commands(made: list[Series]) -> list[Series]:
-    return [attrs.evolve(series, resource="", config_id=series.resource) for series in made]
+    return [replace(series, resource="", config_id=series.resource) for series in made]
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 
 import attrs
+from perfcore.record import replace
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
@@ -97,7 +98,7 @@ def tried(plan: Sequence[Sequence[int]], told: bool, each: int, seed: int) -> Co
     for number in range(each):
         for step, place in ((0.0, 0), *((1.5, place) for place in PLACES)):
             series, size = measured(plan, step, place, 10_000 * seed + number)
-            given = series if told else attrs.evolve(series, sessions=())
+            given = series if told else replace(series, sessions=())
             counts = counted(counts, check.scan(given, None)[0], place, size)
     return counts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+from perfcore.record import replace
 
 from perfcore.model import Change
 from perfcore_check_changepoint import suite, wording
@@ -35,7 +35,7 @@ def environments(
 
 def _environment(series: Series, environment: str, base: int, position: int) -> Change:
     before = series.environments[base]
-    return attrs.evolve(
+    return replace(
         _event(series, base, position, identity(series, environment, _MACHINE, "")),
         evidence=wording.machine(before, environment),
         environments=(before, environment),
@@ -45,7 +45,7 @@ def _environment(series: Series, environment: str, base: int, position: int) -> 
 def _continued(series: Series, continuation: Continuation, confidence: float) -> Change:
     ratio, low, high = continuation.interval(confidence)
     version = series.versions[continuation.position]
-    return attrs.evolve(
+    return replace(
         _environment(series, continuation.after, continuation.base, continuation.position),
         ratio=ratio,
         low=low,
@@ -81,7 +81,7 @@ def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> C
         identity(series, located.environment, _MACHINE, series.versions[located.position]),
     )
     is_unclear = step.measured < suite.SMALL or 2 * step.series <= step.measured
-    return attrs.evolve(
+    return replace(
         event,
         ratio=ratio,
         low=low,

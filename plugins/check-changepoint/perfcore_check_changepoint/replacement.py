@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 
 import attrs
+from perfcore.record import replace
 import numpy as np
 
 from perfcore.model import Series
@@ -272,7 +273,7 @@ class _Writer:
                     self.sessions[entry] += self.series.sessions[position]
 
     def written(self) -> Series:
-        return attrs.evolve(
+        return replace(
             self.series,
             environments=tuple(self.environments),
             values=tuple(self.values),

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore.record import replace
 import numpy as np
 
 from perfcore_check_changepoint import machine
@@ -75,7 +76,7 @@ def _of_suite(suite: Sequence[_Benchmark]) -> list[Series]:
     residuals = np.array([_residuals(member, counts) for member in suite])
     shared = shared_parts(residuals)
     return [
-        attrs.evolve(member.series, values=_values_without(member, parts, counts)) if parts.any() else member.series
+        replace(member.series, values=_values_without(member, parts, counts)) if parts.any() else member.series
         for member, parts in zip(suite, shared, strict=True)
     ]
 

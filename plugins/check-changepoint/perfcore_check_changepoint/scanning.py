@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore.record import replace
 import numpy as np
 
 from perfcore.errors import UsageError
@@ -229,7 +230,7 @@ def _changes_shown(
 def _noted(shown: Sequence[Placed], adjusted: Sequence[bool]) -> list[Placed]:
     """The changes with a note at those whose runs are not as they were measured."""
     return [
-        (at, attrs.evolve(change, evidence=f"{change.evidence}; {wording.SHARED}") if is_adjusted else change)
+        (at, replace(change, evidence=f"{change.evidence}; {wording.SHARED}") if is_adjusted else change)
         for (at, change), is_adjusted in zip(shown, adjusted, strict=True)
     ]
 
@@ -238,7 +239,7 @@ def _of_environment(series: Series, positions: Sequence[int], environment: str) 
     """The versions of a series at these positions, with what was measured in one environment."""
     own = [series.environments[position] == environment for position in positions]
     sessions = series.sessions if len(series.sessions) == len(series.versions) else ()
-    return attrs.evolve(
+    return replace(
         series,
         versions=tuple(series.versions[position] for position in positions),
         environments=(environment,) * len(positions),
@@ -302,7 +303,7 @@ def _in_one_session(series: Series, measured: Sequence[MeasuredVersions]) -> Ser
             amounts = np.split(np.asarray(aligned.runs.amounts), aligned.runs.ends[1:-1])
             for position, amounts_of_version in zip(history.positions.tolist(), amounts, strict=True):
                 values[position] = tuple(amounts_of_version.tolist())
-    return attrs.evolve(series, values=tuple(values), sessions=())
+    return replace(series, values=tuple(values), sessions=())
 
 
 def _check(series: Series) -> None:

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore.record import replace
 
 from perfcore_check_changepoint import sizes
 from perfcore_check_changepoint.detection import CONTEXT, HINDSIGHT, WINDOW
@@ -118,7 +119,7 @@ def _measured(many: Sequence[Series], start: int, end: int) -> list[tuple[int, S
 
 
 def _part(series: Series, start: int, end: int) -> Series:
-    return attrs.evolve(
+    return replace(
         series,
         versions=series.versions[start:end],
         environments=series.environments[start:end],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
@@ -173,7 +173,7 @@ def test_shared_versions_of_one_session_tell_its_offset_once() -> None:
             f"{machine} {'old ones' if alone and machine == '1:new' and number < version(REPLACED) else number}"
             for number, machine in zip(history.versions, history.environments, strict=True)
         ]
-        machine = _machine(_scan(attrs.evolve(history, sessions=tuple(((name, 1),) for name in names))))
+        machine = _machine(_scan(replace(history, sessions=tuple(((name, 1),) for name in names))))
         assert machine.low is not None
         assert machine.high is not None
         intervals.append(machine.high - machine.low)
@@ -212,7 +212,7 @@ def test_machines_that_both_measure_everything_stay_two_histories() -> None:
 
 def test_amounts_of_zero_have_no_factor() -> None:
     history = _history(10)
-    changes = _scan(attrs.evolve(history, values=((0.0,), *history.values[1:])))
+    changes = _scan(replace(history, values=((0.0,), *history.values[1:])))
     assert _machine(changes).ratio is None
 
 
@@ -220,9 +220,9 @@ def test_a_history_that_grows_is_told_as_one_that_is_seen_for_the_first_time() -
     whole, check, state = _history(11, steps=[(REPLACED, 0.1)]), ChangepointCheck(ChangepointSettings()), None
     for count in range(60, len(whole.versions) + 1, 7):
         part = {name: getattr(whole, name)[:count] for name in ("versions", "environments", "values")}
-        changes, state = check.scan(attrs.evolve(whole, **part), state)
-        fresh = check.scan(attrs.evolve(whole, **part), None)[0]
-        assert [attrs.evolve(c, id="") for c in changes] == [attrs.evolve(c, id="") for c in fresh]
+        changes, state = check.scan(replace(whole, **part), state)
+        fresh = check.scan(replace(whole, **part), None)[0]
+        assert [replace(c, id="") for c in changes] == [replace(c, id="") for c in fresh]
     assert len(_code(changes)) == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, run_factor
@@ -93,11 +93,11 @@ def test_a_change_of_many_benchmarks_in_one_session_is_of_the_code(changed: int)
 
 def test_benchmarks_of_other_numbers_of_runs_and_commands_without_any_stay() -> None:
     suite = _suite(2)
-    suite[3] = attrs.evolve(suite[3], values=tuple(runs[1:] for runs in suite[3].values))
-    suite[4] = attrs.evolve(suite[4], values=tuple(() for _ in suite[4].values))
+    suite[3] = replace(suite[3], values=tuple(runs[1:] for runs in suite[3].values))
+    suite[4] = replace(suite[4], values=tuple(() for _ in suite[4].values))
     adjusted = run_factor.without(suite)
     assert adjusted[3].values == suite[3].values
     assert adjusted[4].values == suite[4].values
     assert adjusted[0].values != suite[0].values
-    commands = [attrs.evolve(series, resource="") for series in suite]
+    commands = [replace(series, resource="") for series in suite]
     assert run_factor.without(commands) == commands

@@ -7,7 +7,7 @@ import math
 import subprocess
 import sys
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
@@ -30,7 +30,7 @@ def _scan(given: Series, **options: float) -> list[Change]:
 
 
 def _first(given: Series, count: int) -> Series:
-    return attrs.evolve(
+    return replace(
         given,
         versions=given.versions[:count],
         environments=given.environments[:count],
@@ -76,7 +76,7 @@ def test_a_change_below_the_threshold_is_left_out() -> None:
 
 def test_the_more_series_are_looked_at_the_surer_a_change_has_to_be() -> None:
     weak = series(history(normal, 2, 100, [(50, 1.1)]))
-    counts = [len(_scan(attrs.evolve(weak, comparisons=count))) for count in (1, 10**4)]
+    counts = [len(_scan(replace(weak, comparisons=count))) for count in (1, 10**4)]
     assert counts == [1, 0]
 
 
@@ -114,7 +114,7 @@ def test_versions_that_were_not_measured_are_in_the_range() -> None:
 def test_versions_that_are_not_in_the_series_are_in_the_range() -> None:
     """Of every three versions of the branch one was measured."""
     given = series(history(normal, 2, 100, [(50, 6.0)]))
-    given = attrs.evolve(
+    given = replace(
         given,
         versions=tuple(version(3 * number) for number in range(100)),
         next_versions=(*(version(3 * number + 1) for number in range(99)), ""),
@@ -130,7 +130,7 @@ def test_a_series_scanned_with_others_has_the_range_of_its_own_versions() -> Non
     suite = [series(history(normal, 20 + number, 100)) for number in range(6)]
     sparse = history(normal, 30, 100, [(50, 8.0)])
     values = [(value,) if number % 4 == 0 else () for number, value in enumerate(sparse)]
-    suite[2] = attrs.evolve(suite[2], values=tuple(values))
+    suite[2] = replace(suite[2], values=tuple(values))
     (change,) = _check().scan_many(suite, {})[2]
     assert (change.baseline, change.target) == (version(48)[:10], version(52)[:10])
     assert (change.earliest, change.latest) == (version(49), version(52))
@@ -139,7 +139,7 @@ def test_a_series_scanned_with_others_has_the_range_of_its_own_versions() -> Non
 def test_a_version_that_two_machines_measured_is_in_the_range_once() -> None:
     values = history(normal, 2, 100, [(50, 6.0)])
     given = series([amount for value in values for amount in (value, value + 40)], environments=["a", "b"] * 100)
-    given = attrs.evolve(given, versions=tuple(version(number // 2) for number in range(200)))
+    given = replace(given, versions=tuple(version(number // 2) for number in range(200)))
     changes = [change for change in _scan(given) if change.kind == "degradation"]
     assert [(change.earliest, change.latest) for change in changes] == [(version(50), version(50))]
 
@@ -175,7 +175,7 @@ def test_hopeless_histories_have_no_changes(values: list[list[float]]) -> None:
 
 
 def test_a_series_that_is_no_table_is_refused() -> None:
-    broken = attrs.evolve(series(VALUES), environments=("e",))
+    broken = replace(series(VALUES), environments=("e",))
     with pytest.raises(UsageError, match="100 versions, 1 environments and 100 values"):
         _scan(broken)
 
@@ -191,7 +191,7 @@ def test_growing_by_one_gives_what_all_at_once_gives() -> None:
     for count in range(500, 621):
         changes, state = _check().scan(_first(whole, count), state)
     at_once = _check().scan(whole, None)[0]
-    assert [attrs.evolve(c, id="") for c in changes] == [attrs.evolve(c, id="") for c in at_once]
+    assert [replace(c, id="") for c in changes] == [replace(c, id="") for c in at_once]
     assert [change.target for change in at_once] == [version(place)[:10] for place, _ in steps]
 
 
@@ -234,9 +234,9 @@ def test_a_past_that_became_another_is_scanned_as_it_is(how: str, place: int) ->
         values[place] = (values[place][0], 107.0)
     else:
         machines[place] = "b" if machines[place] == "a" else "a"
-    after = attrs.evolve(before, versions=tuple(versions), environments=tuple(machines), values=tuple(values))
+    after = replace(before, versions=tuple(versions), environments=tuple(machines), values=tuple(values))
     (kept, ended), (fresh, expected) = _check().scan(after, state), _check().scan(after, None)
-    assert [attrs.evolve(c, id="") for c in kept] == [attrs.evolve(c, id="") for c in fresh]
+    assert [replace(c, id="") for c in kept] == [replace(c, id="") for c in fresh]
     assert json.loads(ended)["environments"] == json.loads(expected)["environments"]
     moved = {change.target for change in fresh if change.target != "n" * 10}
     assert {c.id for c in kept if c.target in moved} >= {
@@ -316,14 +316,14 @@ def test_a_history_that_lost_its_end_is_looked_at_again() -> None:
     _, state = _check().scan(given, None)
     for count in (0, 3, 150, 400, 899):
         shorter = _first(given, count)
-        told = [attrs.evolve(change, id="") for change in _check().scan(shorter, state)[0]]
+        told = [replace(change, id="") for change in _check().scan(shorter, state)[0]]
         assert [change.evidence for change in told] == [change.evidence for change in _scan(shorter)]
 
 
 def test_the_state_of_another_history_or_of_other_settings_is_not_used() -> None:
     long = series(history(normal, 5, 700, [(200, 5.0)]))
     _, state = _check().scan(long, None)
-    other = attrs.evolve(series(history(normal, 6, 700, [(100, 5.0)])), versions=tuple(v[::-1] for v in long.versions))
+    other = replace(series(history(normal, 6, 700, [(100, 5.0)])), versions=tuple(v[::-1] for v in long.versions))
     assert [c.evidence for c in _check().scan(other, state)[0]] == [c.evidence for c in _scan(other)]
     strict = _check(penalty=2000)
     assert strict.scan(long, state)[0] == []
@@ -365,7 +365,7 @@ def test_what_moves_all_series_is_the_machine() -> None:
 
 def test_a_series_that_was_measured_on_one_side_only_shows_no_step_of_the_machine() -> None:
     suite = _suite()
-    suite[0] = attrs.evolve(suite[0], values=((),) * 60 + suite[0].values[60:])
+    suite[0] = replace(suite[0], values=((),) * 60 + suite[0].values[60:])
     found = _check().scan_many(suite, {})
     assert found[0] == []
     assert [(change.kind, change.moved) for change in found[1]] == [("machine", 11)]
@@ -375,7 +375,7 @@ def test_a_series_that_was_measured_on_one_side_only_shows_no_step_of_the_machin
 def test_what_moves_few_series_is_the_code_where_one_session_measured_both_sides(per_session: int) -> None:
     """The machine was the same then. Where the sessions differ, the row names both explanations."""
     sessions = tuple(((f"session {index // per_session}", 1),) for index in range(90))
-    found = _check().scan_many([attrs.evolve(one, sessions=sessions) for one in _suite()[:3]], {})
+    found = _check().scan_many([replace(one, sessions=sessions) for one in _suite()[:3]], {})
     kinds = {change.kind for changes in found for change in changes}
     assert all(version(60)[:10] in {change.target for change in changes} for changes in found)
     if per_session == 90:
@@ -393,7 +393,7 @@ def test_what_half_of_a_suite_shows_at_once_has_one_row_with_both_explanations(i
     suite = _suite()
     for number, one in enumerate(suite):
         values = [tuple(run / (1.1 if i >= 60 and number >= 6 else 1.0) for run in v) for i, v in enumerate(one.values)]
-        suite[number] = attrs.evolve(one, values=tuple(values), sessions=((("one", 1),),) * 90 if in_turn else ())
+        suite[number] = replace(one, values=tuple(values), sessions=((("one", 1),),) * 90 if in_turn else ())
     found = _check().scan_many(suite, {})
     if in_turn:
         assert [len(changes) for changes in found] == [1] * 4 + [2, 1] + [0] * 6
@@ -422,7 +422,7 @@ def test_no_series_have_no_changes() -> None:
 def test_a_suite_on_two_machines_is_two_suites() -> None:
     """The new machine is 30 % slower, and known to be another one."""
     suite = [
-        attrs.evolve(
+        replace(
             one,
             environments=("a",) * 60 + ("b",) * 30,
             values=tuple((v[0] * (1.3 if place >= 60 else 1),) for place, v in enumerate(one.values)),

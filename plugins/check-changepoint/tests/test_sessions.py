@@ -6,7 +6,7 @@ import math
 import tracemalloc
 from collections.abc import Sequence
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, sessions
@@ -48,7 +48,7 @@ def _scan(given: Series, state: bytes | None = None) -> list[Change]:
 
 
 def _untold(given: Series) -> Series:
-    return attrs.evolve(given, sessions=())
+    return replace(given, sessions=())
 
 
 def _place(change: Change) -> int:
@@ -163,7 +163,7 @@ def test_growing_by_one_gives_what_all_at_once_gives() -> None:
     whole = _measured(planned(700, MOST), 3, [(150, 0.04), (500, 0.05)])
     state = None
     for count in (300, 505, *range(640, 701)):
-        part = attrs.evolve(
+        part = replace(
             whole,
             versions=whole.versions[:count],
             environments=whole.environments[:count],
@@ -172,15 +172,15 @@ def test_growing_by_one_gives_what_all_at_once_gives() -> None:
         )
         changes, state = ChangepointCheck(ChangepointSettings()).scan(part, state)
     at_once = _scan(whole)
-    assert [attrs.evolve(c, id="") for c in changes] == [attrs.evolve(c, id="") for c in at_once]
+    assert [replace(c, id="") for c in changes] == [replace(c, id="") for c in at_once]
     assert [round(_place(change) / 50) for change in at_once] == [3, 10]
 
 
 def test_what_was_settled_of_other_sessions_is_looked_at_again() -> None:
     whole = _measured(planned(700, MOST), 3, [(150, 0.04)])
     _, state = ChangepointCheck(ChangepointSettings()).scan(_untold(whole), None)
-    told = [attrs.evolve(change, id="") for change in _scan(whole, state)]
-    assert told == [attrs.evolve(change, id="") for change in _scan(whole)]
+    told = [replace(change, id="") for change in _scan(whole, state)]
+    assert told == [replace(change, id="") for change in _scan(whole)]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_sessions_that_say_nothing_change_nothing(
     sessions: tuple[tuple[tuple[str, int], ...], ...], scale: float
 ) -> None:
     one = _measured([range(COUNT)], 1, [(100, 0.05)])
-    given = attrs.evolve(
+    given = replace(
         one, values=tuple(tuple(run * scale for run in runs) for runs in one.values), sessions=sessions
     )
     assert [change.target for change in _scan(given)] == [change.target for change in _scan(_untold(given))]
@@ -214,14 +214,14 @@ def test_offsets_beyond_what_numbers_hold_are_left_alone() -> None:
     )
     assert all(
         change.target in {version(number)[:10] for number in range(COUNT)}
-        for change in _scan(attrs.evolve(given, values=wild))
+        for change in _scan(replace(given, values=wild))
     )
 
 
 def test_what_sessions_share_is_taken_out_of_series_that_are_scanned_together() -> None:
     """Else the machine would be told anew wherever two sessions meet."""
     many = [
-        attrs.evolve(_measured(TURNS, 100 + number, [(100, 0.04)] if number == 3 else []), metric=f"m{number}")
+        replace(_measured(TURNS, 100 + number, [(100, 0.04)] if number == 3 else []), metric=f"m{number}")
         for number in range(8)
     ]
     found = ChangepointCheck(ChangepointSettings()).scan_many(many, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random as chances
 from collections.abc import Callable, Sequence
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
@@ -46,7 +46,7 @@ def _code(changes: Sequence[Change]) -> list[Change]:
 
 def _cut(scanned: Series, count: int) -> Series:
     names = ("versions", "environments", "values")
-    return attrs.evolve(scanned, **{name: getattr(scanned, name)[:count] for name in names})
+    return replace(scanned, **{name: getattr(scanned, name)[:count] for name in names})
 
 
 def test_versions_that_follow_leave_what_is_settled_as_it_is() -> None:
@@ -92,7 +92,7 @@ def test_a_history_that_changes_in_any_way_is_told_as_a_new_one() -> None:
             for column in versions:
                 del column[20:25]
         now = [
-            attrs.evolve(
+            replace(
                 one,
                 versions=tuple(version for version, _, _ in column[:count]),
                 environments=tuple(environment for _, environment, _ in column[:count]),
@@ -119,7 +119,7 @@ def test_a_memory_that_is_damaged_is_made_again(damage: Callable[[bytes], bytes]
 
 def test_a_benchmark_that_is_added_leaves_settled_windows_as_they_are() -> None:
     many = _suite(700, {0: [(150, 0.05)]}, count=8)
-    late = attrs.evolve(many[-1], values=((),) * 600 + many[-1].values[600:])
+    late = replace(many[-1], values=((),) * 600 + many[-1].values[600:])
     memory: dict[str, bytes] = {}
     _scan(many[:-1], memory)
     before = dict(memory)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
+from perfcore.record import replace
 from perfcore_check_kit.version_history import MeasuredCommand, VersionHistory
 
 from perfcore.errors import UsageError
@@ -60,7 +60,7 @@ def _verdict(command: MeasuredCommand, contract: Contract, metric: str) -> Chang
 
 
 def _of_command(verdict_on: Change, contract: Contract, version: str, metric: str, command: MeasuredCommand) -> Change:
-    return attrs.evolve(
+    return replace(
         _named(verdict_on, contract, version, metric),
         id=verdict_id(contract, command.config_id, version, command.benchmark),
         config_id=command.config_id,
@@ -70,7 +70,7 @@ def _of_command(verdict_on: Change, contract: Contract, version: str, metric: st
 
 
 def _named(verdict_on: Change, contract: Contract, version: str, metric: str) -> Change:
-    return attrs.evolve(
+    return replace(
         verdict_on,
         id=verdict_id(contract, "", version),
         contract=contract.sentence,

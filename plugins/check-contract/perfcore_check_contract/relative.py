@@ -5,7 +5,7 @@ The check itself decides, with the agreed limit as the smallest change that matt
 
 from __future__ import annotations
 
-import attrs
+from perfcore.record import replace
 from perfcore_check_kit.version_history import MeasuredCommand
 
 from perfcore.errors import AmbiguousError, NotFoundError, VersionError
@@ -61,13 +61,13 @@ def _against(command: MeasuredCommand, pair: Pairing | Unpaired, metric: str, al
     if change.kind == "cannot tell" and not _within(change, allowed, is_better_higher(command, metric)):
         kind = "cannot tell"
     moved = f"{percent(change.ratio)} since {change.baseline}" if change.ratio is not None else ""
-    return attrs.evolve(change, kind=kind, evidence="; ".join(filter(None, (moved, change.evidence))))
+    return replace(change, kind=kind, evidence="; ".join(filter(None, (moved, change.evidence))))
 
 
 def _adding(found: Change, kind: ChangeKind, told: str) -> Change:
     """The verdict with a remark after the first part of its evidence."""
     moved, semicolon, details = found.evidence.partition("; ")
-    return attrs.evolve(found, kind=kind, evidence=f"{moved}{told}{semicolon}{details}")
+    return replace(found, kind=kind, evidence=f"{moved}{told}{semicolon}{details}")
 
 
 def _within(change: Change, allowed: float, is_better_higher: bool) -> bool:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-import attrs
+from perfcore.record import replace
 
 from perfcore.model import EMPTY, Pairing, Profile, Sample, Unpaired
 from perfcore.profile import benchmarks
@@ -25,9 +25,9 @@ def expanded(pairs: Iterable[Pairing | Unpaired], renamed: Mapping[str, str] = E
 def _each(pair: Pairing, renamed: Mapping[str, str]) -> Iterator[Pairing | Unpaired]:
     before, after = _split(pair.baseline, renamed), _split(pair.target, renamed)
     shared = [name for name in after if name in before]
-    suite = [attrs.evolve(pair, baseline=before[name], target=after[name], benchmark=name) for name in shared]
+    suite = [replace(pair, baseline=before[name], target=after[name], benchmark=name) for name in shared]
     read_suite = functools.partial(tuple, suite)
-    yield from (attrs.evolve(part, suite=read_suite) for part in suite)
+    yield from (replace(part, suite=read_suite) for part in suite)
     for name in filter(lambda name: name not in before, after):
         yield _unpaired(pair, name, "target", f"{pair.baseline.label} has no such benchmark")
     for name in before:
@@ -41,7 +41,7 @@ def _split(sample: Sample, renamed: Mapping[str, str]) -> dict[str, Sample]:
         if benchmarks.is_suite(profile):
             for name, part in benchmarks.split(profile).items():
                 parts.setdefault(renamed.get(name, name), []).append(part)
-    return {name: attrs.evolve(sample, profiles=tuple(profiles)) for name, profiles in parts.items()}
+    return {name: replace(sample, profiles=tuple(profiles)) for name, profiles in parts.items()}
 
 
 def _unpaired(pair: Pairing, benchmark: str, side: Literal["baseline", "target"], reason: str) -> Unpaired:

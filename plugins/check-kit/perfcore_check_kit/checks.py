@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore.record import replace
 
 from perfcore.analysis import decisions
 from perfcore.analysis.change_json import by_beginning
@@ -88,7 +89,7 @@ def contracts(repository: Repository, version: str, listener: Listener | None = 
     result = check(repository, Version(version), CheckOptions(), listener)
     verdicts = tuple(change for change in result.changes if change.contract)
     conclusion = conclusions.of_contracts(verdicts)
-    return attrs.evolve(result, changes=verdicts, unpaired=(), conclusion=conclusion, compared=len(verdicts))
+    return replace(result, changes=verdicts, unpaired=(), conclusion=conclusion, compared=len(verdicts))
 
 
 def history_check(repository: Repository, method: str | None, listener: Listener) -> HistoryCheck | None:
@@ -160,7 +161,7 @@ class _Run:
             if not judgement.verdicts:
                 continue
             changes = tuple(
-                attrs.evolve(change, primary=False) if change.id in judgement.allowed else change
+                replace(change, primary=False) if change.id in judgement.allowed else change
                 for change in findings.changes
             )
             findings = attrs.evolve(

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
+from perfcore.record import replace
 import msgspec
 
 from perfcore.hookspecs import CHECK
@@ -129,7 +130,7 @@ def scan_series(
             results[index] = _scan_one(repository, ready[index].series, check)
         scanned = ready[index]
         changes = slow_sessions.doubted(repository, scanned.line, results[index], speeds)
-        shown = (c if scanned.primary else attrs.evolve(c, primary=False) for c in changes)
+        shown = (c if scanned.primary else replace(c, primary=False) for c in changes)
         scanned_series.append(attrs.evolve(scanned, changes=tuple(shown)))
     return scanned_series
 
@@ -165,7 +166,7 @@ def versions(scanned: Sequence[ScannedSeries]) -> int:
 
 def _prepared(series: Series, thresholds: Mapping[str, float], comparisons: int) -> Series:
     threshold = thresholds.get(series.metric, thresholds.get(""))
-    return attrs.evolve(series, threshold=threshold, comparisons=max(1, comparisons))
+    return replace(series, threshold=threshold, comparisons=max(1, comparisons))
 
 
 def _scan_together(
@@ -190,7 +191,7 @@ def _on(line: ConfigHistory, change: Change, positions: Mapping[str, int]) -> Ch
     if (before[:10], after[:10]) == (change.baseline, change.target):
         return change
     latest = change.latest if positions[change.latest[:10]] >= positions[after[:10]] else after
-    return attrs.evolve(change, baseline=before[:10], target=after[:10], latest=latest)
+    return replace(change, baseline=before[:10], target=after[:10], latest=latest)
 
 
 def _together(selected: Sequence[ScannedSeries], among: Sequence[ScannedSeries]) -> list[ScannedSeries]:
@@ -230,7 +231,7 @@ def _aligned(group: Sequence[ScannedSeries]) -> list[Series]:
     axis = sorted({_coordinate(measured) for scanned in group for measured in scanned.line.versions})
     following = {m.version.id: m.next_version for scanned in group for m in scanned.line.versions}
     next_versions = tuple(following[version] for _, version, _ in axis)
-    return [attrs.evolve(_over(scanned, axis), next_versions=next_versions) for scanned in group]
+    return [replace(_over(scanned, axis), next_versions=next_versions) for scanned in group]
 
 
 def _coordinate(measured: MeasuredVersion) -> tuple[int, str, str]:
@@ -243,7 +244,7 @@ def _over(scanned: ScannedSeries, axis: Sequence[tuple[int, str, str]]) -> Serie
         return scanned.series
     values = dict(zip(coordinates, scanned.series.values, strict=True))
     sessions = dict(zip(coordinates, scanned.series.sessions, strict=False))  # empty where none has two versions
-    return attrs.evolve(
+    return replace(
         scanned.series,
         versions=tuple(version for _, version, _ in axis),
         environments=tuple(environment for _, _, environment in axis),

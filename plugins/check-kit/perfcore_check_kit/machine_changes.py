@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
+from perfcore.record import replace
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
@@ -59,8 +59,8 @@ def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
     """The change at the first version that shows it, for all commands."""
     first = min(some, key=lambda change: numbers[change.latest])
     measured = first.measured or len({change.config_id for change in some})
-    joined = attrs.evolve(_with_factors(first, some), measured=measured, config_id="")
-    return attrs.evolve(joined, label=affected(joined))
+    joined = replace(_with_factors(first, some), measured=measured, config_id="")
+    return replace(joined, label=affected(joined))
 
 
 def _with_factors(first: Change, some: Sequence[Change]) -> Change:
@@ -74,10 +74,10 @@ def _with_factors(first: Change, some: Sequence[Change]) -> Change:
     apart = len({change.config_id for change in some} - configs)
     note = f"; {plural(apart, 'other command')} not compared" if apart else ""
     if len(alike) == 1:
-        return attrs.evolve(alike[0], evidence=alike[0].evidence + note)
+        return replace(alike[0], evidence=alike[0].evidence + note)
     before, after = map(verdict_text.environment, first.environments)
     factors = sorted(change.ratio or 0.0 for change in alike)
-    return attrs.evolve(
+    return replace(
         first,
         metric=metric,
         unit=alike[0].unit,

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
+from perfcore.record import replace
 
 from perfcore.analysis.fail_on import combined
 from perfcore.errors import PluginError
@@ -56,7 +57,7 @@ def run_checks(
         smallest = combined(pairing.thresholds, thresholds)
         # The more pairs, the likelier one of them looks like a change by chance: a check has to be surer.
         read = functools.partial(_of, history, pairing)
-        question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest, history=read, metric=metric)
+        question = replace(pairing, comparisons=len(pairs), thresholds=smallest, history=read, metric=metric)
         for name in (method,) if method else methods(repository, pairing):
             if name not in drivers:
                 drivers[name] = _driver(repository, name)
@@ -88,7 +89,7 @@ def _of(history: Callable[[str], Sequence[Series]], pairing: Pairing) -> Sequenc
 def of_benchmark(change: Change, benchmark: str) -> Change:
     """The change with the benchmark as its resource, and an id that no other benchmark of the suite has."""
     id = hashlib.sha1(f"{change.id}\0{benchmark}".encode(), usedforsecurity=False).hexdigest()
-    return attrs.evolve(change, resource=benchmark, id=id)
+    return replace(change, resource=benchmark, id=id)
 
 
 def methods(repository: Repository, pairing: Pairing) -> tuple[str, ...]:

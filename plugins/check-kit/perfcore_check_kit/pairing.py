@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore.record import replace
 
 from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import UsageError
@@ -39,7 +40,7 @@ def of_version(repository: Repository, version: str, config_id: str | None = Non
         for rank, (base_version, base_entries) in enumerate(baselines.items()):
             assert target is not None
             pairing = _pair(repository, _sample(repository, base_version, base_entries), target)
-            yield attrs.evolve(pairing, aside=rank > 0)  # of a merge the line of the first parent decides
+            yield replace(pairing, aside=rank > 0)  # of a merge the line of the first parent decides
         if not baselines and other_environments:
             yield _unpaired(group[0], version, _elsewhere(other_environments[0]))
         elif not baselines:
@@ -68,11 +69,11 @@ def of_versions(repository: Repository, baseline: str, target: str) -> Iterator[
             yield _unpaired(entries[0], target, _elsewhere(baseline))
         else:
             reason = f"{baseline[:10]} was not measured in this configuration"
-            yield attrs.evolve(_unpaired(entries[0], target, reason), side="target")
+            yield replace(_unpaired(entries[0], target, reason), side="target")
     for key, entries in before.items():
         if all(other.config_id != key.config_id for other in after):
             reason = f"{target[:10]} was not measured in this configuration"
-            yield attrs.evolve(_unpaired(entries[0], baseline, reason), side="baseline")
+            yield replace(_unpaired(entries[0], baseline, reason), side="baseline")
 
 
 def of_history(

@@ -9,6 +9,7 @@ from statistics import median
 from typing import TypeAlias
 
 import attrs
+from perfcore.record import replace
 
 from perfcore.analysis.verdict_text import TIMES
 from perfcore.model import Change
@@ -80,7 +81,7 @@ def _doubted(
         f"so this may be the machine; to decide: perf compare {printable(change.baseline)} {printable(change.target)} "
         "-- COMMAND"
     )
-    return attrs.evolve(
+    return replace(
         change,
         kind="cannot tell",
         reason=machine_speed.BUSY,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_check_kit import findings, history, series
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
@@ -167,7 +168,7 @@ def test_series_with_names_that_are_no_unicode_are_scanned_together(project: Pro
         for config in ("1:a", "1:b"):
             _register(repository, version, _noisy(number, 5e6 if number < STEP else 5.4e6), config_id=config)
     found = history.select_series(repository, series.config_histories(repository))
-    odd = [attrs.evolve(each, series=attrs.evolve(each.series, label="sort \udc80")) for each in found]
+    odd = [replace(each, series=replace(each.series, label="sort \udc80")) for each in found]
     plain = [[change.target for change in each.changes] for each in _scan(repository, found)]
     for _ in range(2):
         assert [[change.target for change in each.changes] for each in _scan(repository, odd)] == plain

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import attrs
+from perfcore.record import replace
 import numpy as np
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import measured, pairing, sample
@@ -76,7 +77,7 @@ def compared(
         for index in (versions, versions + 1)
     ]
     history = (series,) if versions else ()
-    return attrs.evolve(
+    return replace(
         pairing(*(side.profiles[0] for side in sides)), baseline=sides[0], target=sides[1], history=lambda: history
     )
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
+from perfcore.record import replace
 from measure import Columns, Program, busy, calibrated, compiled, in_turn
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_command_compare.batches import Look, Samples, interim_looks
@@ -71,7 +71,7 @@ def compared(program: Program, percent: int, pairs: int, threshold: float) -> Lo
     def decide(samples: Samples, share: float) -> tuple[Sequence[Change], float]:
         first, second = (sample.profiles for sample in samples)
         question = pairing(first, second, thresholds={"cpu": threshold})
-        return check.compare(attrs.evolve(question, share=share)), threshold
+        return check.compare(replace(question, share=share)), threshold
 
     effort = Budget(pairs=pairs, seconds=600)
     *_, last = interim_looks((JOB, JOB), measure, decide, effort, time.monotonic)

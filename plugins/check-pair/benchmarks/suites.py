@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import math
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import measured, pairing
@@ -33,7 +33,7 @@ def suite(
         logarithms = factor + random.uniform(0.01, 0.03) * random.standard_t(4, (2, pairs)) / math.sqrt(2)
         logarithms[1] += math.log1p(size) if number < changed else 0.0
         sides = (measured(side.tolist(), session="session") for side in 1e5 * np.exp(logarithms))
-        made.append(attrs.evolve(pairing(*sides), benchmark=str(number), comparisons=benchmarks))
+        made.append(replace(pairing(*sides), benchmark=str(number), comparisons=benchmarks))
     return made
 
 
@@ -43,7 +43,7 @@ def kinds(made: list[Pairing], together: bool) -> list[str]:
     def whole() -> list[Pairing]:
         return made
 
-    each = [attrs.evolve(of_benchmark, suite=whole if together else tuple) for of_benchmark in made]
+    each = [replace(of_benchmark, suite=whole if together else tuple) for of_benchmark in made]
     return [check.compare(of_benchmark)[0].kind for of_benchmark in each]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
@@ -45,7 +45,7 @@ def _pairing(series: Series, before: int = 2, disturbed: int = 0, unit: str = "n
         for index in (-2, -1)
     )
     pair = pairing(baseline, target, versions=(series.versions[-2], series.versions[-1]))
-    return attrs.evolve(pair, history=lambda: (series,)) if len(series.versions) > before else pair
+    return replace(pair, history=lambda: (series,)) if len(series.versions) > before else pair
 
 
 def _compare(pair: Pairing, session_drift: float = 0.2) -> Change:
@@ -149,8 +149,8 @@ def _slower(pair: Pairing, baseline: float, target: float) -> Pairing:
         (profile,) = side.profiles
         facts = {"reference": round(30_000 * factor), "reference_fast": 30_000, "reference_work": "work"}
         tool = replace(profile.collector, sampling=facts)
-        sides.append(attrs.evolve(side, profiles=(replace(profile, collector=tool),)))
-    return attrs.evolve(pair, baseline=sides[0], target=sides[1])
+        sides.append(replace(side, profiles=(replace(profile, collector=tool),)))
+    return replace(pair, baseline=sides[0], target=sides[1])
 
 
 @pytest.mark.parametrize("factors", [(1.0, 1.4), (1.4, 1.0), (1.3, 1.3)])
@@ -196,7 +196,7 @@ def test_one_version_in_two_sessions_tells_how_much_they_differ() -> None:
     draw = np.random.default_rng(6)
     series = _series([0.0], draw, sessions=["both"])
     runs = series.values[0] + tuple(amount * 1.04 for amount in series.values[0])
-    twice = attrs.evolve(series, values=(runs,), sessions=((("first", RUNS), ("second", RUNS)),))
+    twice = replace(series, values=(runs,), sessions=((("first", RUNS), ("second", RUNS)),))
     (difference,) = differences(twice, "e" * 40, series.versions[0])
     assert difference.same_code
     assert difference.size == pytest.approx(np.log(1.04))
@@ -228,7 +228,7 @@ def test_shared_sessions_cancel_out() -> None:
 def test_swapping_the_sides_mirrors_the_interval() -> None:
     draw = np.random.default_rng(9)
     pair = _pairing(_series(draw.normal(0, 0.02, 12), draw))
-    there, back = _compare(pair), _compare(attrs.evolve(pair, baseline=pair.target, target=pair.baseline))
+    there, back = _compare(pair), _compare(replace(pair, baseline=pair.target, target=pair.baseline))
     assert there.low is not None
     assert back.high is not None
     assert back.high == pytest.approx(1 / there.low, rel=0.2)  # another version is the target, and so left out

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import attrs
+from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
@@ -109,7 +110,7 @@ def test_a_large_difference_needs_the_fewest_pairs() -> None:
 def test_a_part_of_the_chance_makes_the_verdict_surer() -> None:
     sides = [measured(noisy(center, seed, runs=12), session="s") for seed, center in ((1, 5e6), (2, 5.05e6))]
     whole = PairCheck(PairSettings()).compare(pairing(*sides))[0]
-    part = PairCheck(PairSettings()).compare(attrs.evolve(pairing(*sides), share=0.1))[0]
+    part = PairCheck(PairSettings()).compare(replace(pairing(*sides), share=0.1))[0]
     assert whole.p_value == part.p_value
     assert part.confidence == pytest.approx(0.995)
     assert whole.low is not None
@@ -137,7 +138,7 @@ def test_the_metric_that_the_user_chose_decides() -> None:
         "cpu": True,
         "pages": False,
     }
-    chosen = PairCheck(PairSettings()).compare(attrs.evolve(pairing(*sides), metric="pages"))
+    chosen = PairCheck(PairSettings()).compare(replace(pairing(*sides), metric="pages"))
     assert {c.metric: c.primary for c in chosen} == {"cpu": False, "pages": True}
     assert chosen[1].ratio == pytest.approx(2)
     assert not math.isnan(chosen[1].ratio or math.nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import attrs
+from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
@@ -26,12 +26,12 @@ def _suite(
         logarithms = factor + random.uniform(0.01, 0.03) * random.standard_t(4, (2, pairs)) / math.sqrt(2)
         logarithms[1] += math.log1p(size) if number < changed else 0.0
         sides = (measured(side.tolist(), session="session") for side in 1e5 * (number + 1) * np.exp(logarithms))
-        suite.append(attrs.evolve(pairing(*sides), benchmark=f"benchmark{number}", comparisons=benchmarks))
+        suite.append(replace(pairing(*sides), benchmark=f"benchmark{number}", comparisons=benchmarks))
 
     def whole() -> list[Pairing]:
         return suite
 
-    return [attrs.evolve(of_benchmark, suite=whole) for of_benchmark in suite]
+    return [replace(of_benchmark, suite=whole) for of_benchmark in suite]
 
 
 def _verdicts(suite: list[Pairing]) -> list[Change]:
@@ -55,7 +55,7 @@ def test_a_change_of_one_benchmark_shows_though_whole_runs_are_slow(shared: floa
 
 def test_the_amounts_agree_with_the_ratio_and_the_evidence_says_what_was_taken_out() -> None:
     suite = _suite(201)
-    alone, together = _verdicts([attrs.evolve(suite[0], suite=tuple), suite[0]])
+    alone, together = _verdicts([replace(suite[0], suite=tuple), suite[0]])
     assert together.baseline_value is not None
     assert together.target_value is not None
     assert together.target_value / together.baseline_value == pytest.approx(together.ratio)
@@ -85,7 +85,7 @@ def test_a_change_of_the_whole_suite_is_reported_for_its_benchmarks() -> None:
 def test_few_benchmarks_are_compared_as_they_were_measured(benchmarks: int) -> None:
     """The one that changed would be a large part of what they share."""
     suite = _suite(203, benchmarks=benchmarks)
-    alone = [attrs.evolve(of_benchmark, suite=tuple) for of_benchmark in suite]
+    alone = [replace(of_benchmark, suite=tuple) for of_benchmark in suite]
     assert _verdicts(suite) == _verdicts(alone)
 
 

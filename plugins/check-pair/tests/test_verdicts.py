@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
-import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import Amounts, measured, noisy, pairing
@@ -329,7 +329,7 @@ def test_of_many_comparisons_a_weak_change_needs_its_whole_interval_beyond_the_t
     for target, among_many in ((weak, "cannot tell"), (strong, "degradation")):
         pair = pairing(measured(baseline, session="s"), measured(target, session="s"), thresholds={"": 0.05})
         assert PairCheck(PairSettings()).compare(pair)[0].kind == "degradation"
-        change = PairCheck(PairSettings()).compare(attrs.evolve(pair, comparisons=14))[0]
+        change = PairCheck(PairSettings()).compare(replace(pair, comparisons=14))[0]
         assert change.kind == among_many, change.evidence
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from perfcore.record import replace
 
 from perfcore import environment
 from perfcore.errors import NotFoundError, PerfError
@@ -63,7 +64,7 @@ def _compared(history: History, saved: SavedProfile) -> CheckResult:
     """The comparison without benchmarks that only the baseline has: the user may have selected tests."""
     check = history.check(saved.pending)
     unpaired = [missing for missing in check.unpaired if missing.benchmark in ("", *_benchmarks(saved.profile))]
-    return attrs.evolve(check, unpaired=tuple(unpaired))
+    return replace(check, unpaired=tuple(unpaired))
 
 
 def _benchmarks(profile: Profile) -> set[object]:

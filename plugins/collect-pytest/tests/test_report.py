@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_collect_pytest.measurement import SessionResult
 from perfcore_collect_pytest.report import Line, lines
@@ -30,7 +30,7 @@ def result(*changes: Change) -> SessionResult:
 
 def change(kind: ChangeKind, name: str = "test_a.py::test_a", reason: str = "") -> Change:
     shared = Change(id="1", kind=kind, metric="cpu", unit="ns", resource=name, baseline="b7f5b28871", ratio=1.5)
-    return attrs.evolve(shared, baseline_value=1e6, target_value=1.5e6, reason=reason)
+    return replace(shared, baseline_value=1e6, target_value=1.5e6, reason=reason)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import attrs
+from msgspec.structs import asdict
 import typer
 
 from perfcore.cli import listing
@@ -95,7 +95,7 @@ def ack(
 def _print_list(console: Console, as_json: bool) -> None:
     ordered = engine.current(console.history.repository)
     if as_json:
-        console.json({"schema": engine.SCHEMA, "accepted": [attrs.asdict(each) for each in ordered]})
+        console.json({"schema": engine.SCHEMA, "accepted": [asdict(each) for each in ordered]})
         return
     if not ordered:
         console.say("no change is accepted")

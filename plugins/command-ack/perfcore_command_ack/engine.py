@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Sequence
 
-import attrs
+from perfcore.record import replace
 from perfcore_command_kit import accepted_file, decisions
 from perfcore_command_kit.accepted_file import Entry
 
@@ -45,7 +45,7 @@ def take_back_in_file(repository: Repository, changes: Sequence[str]) -> TriageR
     removed = [e for e in entries if e.change in ids and (e.why, e.author, e.date) in reasons]
     entries_file.remove(repository.root / ACCEPTED_FILE, removed)
     withdrawn = (_of_entry(entry, stored.get(entry.change)) for entry in removed)
-    return TriageResult(changed=tuple(attrs.evolve(acceptance, accepted=False) for acceptance in withdrawn))
+    return TriageResult(changed=tuple(replace(acceptance, accepted=False) for acceptance in withdrawn))
 
 
 def current(repository: Repository) -> list[Decision]:
@@ -63,4 +63,4 @@ def _of_entry(entry: Entry, change: Change | None) -> Decision:
     limit = f"up to {percent(1 + entry.limit)}" if entry.limit is not None else ""
     fields = (limit, entry.metric or entry.contract, entry.benchmark and f"of {entry.benchmark}", entry.command)
     words = triage.in_words(change) if change is not None else " ".join(filter(None, fields))
-    return attrs.evolve(entry.acceptance(entry.change), what=words)
+    return replace(entry.acceptance(entry.change), what=words)

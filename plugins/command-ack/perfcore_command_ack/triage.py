@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+from perfcore.record import replace
+from msgspec.structs import asdict
 from perfcore_check_kit import history
 from perfcore_command_check.companions import came_with
 from perfcore_command_kit import decisions
@@ -69,7 +71,7 @@ class TriageResult:
     changed: tuple[Decision, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {"schema": SCHEMA, "changed": [attrs.asdict(decision) for decision in self.changed]}
+        return {"schema": SCHEMA, "changed": [asdict(decision) for decision in self.changed]}
 
 
 @attrs.frozen(kw_only=True)
@@ -94,7 +96,7 @@ class TriagedChange:
             "what": in_words(self.change),
             "state": self.state,
             "reopened": self.standing.reopened if self.standing else "",
-            "log": [attrs.asdict(decision) for decision in self.log],
+            "log": [asdict(decision) for decision in self.log],
         }
 
 
@@ -293,17 +295,17 @@ def _on(change: Change, template: Decision, before: Decision | None) -> Decision
     ahead must not outlive this one."""
     moment = max(template.time, before.time + 1) if before is not None else template.time
     what, place = in_words(change), decisions.place(change)
-    decision = attrs.evolve(template, change=change.id, time=moment, what=what, place=place)
+    decision = replace(template, change=change.id, time=moment, what=what, place=place)
     if change.contract:
         return decision
-    return attrs.evolve(decision, ratio=change.ratio, low=change.low, high=change.high)
+    return replace(decision, ratio=change.ratio, low=change.low, high=change.high)
 
 
 def _withdrawal(decision: Decision, why: str, author: str, now: int) -> Decision:
     """The decision again, but withdrawn. An acceptance is withdrawn as version 0.1 did it, which reads it, too."""
     state = decision.state if decision.state == ACCEPTED else WITHDRAWN
     moment = max(now, decision.time + 1)
-    return attrs.evolve(decision, why=why, author=author, time=moment, accepted=False, state=state)
+    return replace(decision, why=why, author=author, time=moment, accepted=False, state=state)
 
 
 def _decided_id(prefix: str, current: Mapping[str, Decision], stored: Mapping[str, Change]) -> str:

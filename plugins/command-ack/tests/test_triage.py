@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import attrs
+from perfcore.record import replace
 import pytest
 from jsonschema import Draft202012Validator
 from perfcore_command_ack import triage
@@ -144,7 +144,7 @@ def test_a_decision_made_after_another_one_counts_even_if_a_clock_runs_ahead(slo
     repository, id = open_repository(slower.path).repository, id_of(slower)
     (first, *_) = triage.decide(repository, [id], "confirmed", author="Ann").changed
     # A note from a machine whose clock is an hour ahead.
-    decisions.keep(repository.store, attrs.evolve(first, time=first.time + 3600 * 10**9))
+    decisions.keep(repository.store, replace(first, time=first.time + 3600 * 10**9))
     triage.decide(repository, [id], "accepted", why="it is safer", author="Bob")
     (row,) = triage.stored_changes(repository)
     assert (row.state, row.log[-1].author) == ("accepted", "Bob")

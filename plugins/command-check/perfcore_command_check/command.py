@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-import attrs
+from perfcore.record import replace
 import typer
 from perfcore_check_kit import checks, target
 from perfcore_check_kit.checks import CheckOptions
@@ -234,7 +234,7 @@ def _target(console: Console, words: Sequence[str], every: bool, part: VersionFi
             "--since, --until, --tags, --last and --every choose versions of a history",
             hint="such as `perf check all --last 20`, or `perf check A..B --every 2`",
         )
-    return attrs.evolve(asked, part=attrs.evolve(part, start=asked.start))
+    return replace(asked, part=replace(part, start=asked.start))
 
 
 def _metrics(outcome: CheckResult, names: Sequence[str]) -> Sequence[str]:

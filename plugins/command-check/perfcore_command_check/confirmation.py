@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
+from perfcore.record import replace
 from perfcore_check_kit import conclusions
 
 from perfcore.analysis.check_result import CheckResult
@@ -44,7 +44,7 @@ def confirmed(
         _store(history, answers)
     refuted = sum(change.kind != "degradation" for change in answers.values())
     suffix = f"; {refuted} of {plural(len(suspects), 'regression')} not confirmed" if refuted else ""
-    return attrs.evolve(result, changes=changes, conclusion=_conclusion(result, changes) + suffix)
+    return replace(result, changes=changes, conclusion=_conclusion(result, changes) + suffix)
 
 
 def _conclusion(result: CheckResult, changes: Sequence[Change]) -> str:
@@ -69,7 +69,7 @@ def _measured_again(
     try:
         comparison = _compare(history, suspects, given, listener)
     except PerfError as error:
-        return {change.id: attrs.evolve(change, reason=f"not measured again: {error}") for change in suspects}
+        return {change.id: replace(change, reason=f"not measured again: {error}") for change in suspects}
     return {change.id: _answer(change, comparison) for change in suspects}
 
 
@@ -82,16 +82,16 @@ def _answer(change: Change, comparison: Any) -> Change:
         named = (change.metric, change.resource)
         again = comparison.changes[names.index(named)] if named in names else None
     if again is None or again.ratio is None:
-        return attrs.evolve(change, reason="not measured again: no pair of runs within the budget")
+        return replace(change, reason="not measured again: no pair of runs within the budget")
     if again.config_id != change.config_id:
         # Profiles hold neither variables nor the directory that a command had.
-        return attrs.evolve(change, reason="not measured again: the command ran with other variables or elsewhere")
+        return replace(change, reason="not measured again: the command ran with other variables or elsewhere")
     estimate = f"{_interval(again)} in {plural(comparison.pairs, 'new pair')}"
     if again.kind == "degradation":
         evidence = f"{change.evidence}; measured again: {again.evidence}"
-        return attrs.evolve(change, reason=f"confirmed: {estimate}", evidence=evidence)
+        return replace(change, reason=f"confirmed: {estimate}", evidence=evidence)
     if again.kind == "cannot tell" and comparison.stopped != "pairs":
-        return attrs.evolve(change, reason=f"neither confirmed nor refuted within the budget: {estimate}")
+        return replace(change, reason=f"neither confirmed nor refuted within the budget: {estimate}")
     return _refuted(change, estimate, again.evidence)
 
 
@@ -120,7 +120,7 @@ def _version(history: History, change: Change) -> str:
 
 def _refuted(change: Change, estimate: str, evidence: str = "") -> Change:
     words = "; ".join(filter(None, (change.evidence, f"measured again: {evidence or estimate}")))
-    return attrs.evolve(change, kind="cannot tell", reason=f"not confirmed: {estimate}", evidence=words)
+    return replace(change, kind="cannot tell", reason=f"not confirmed: {estimate}", evidence=words)
 
 
 def _interval(change: Change) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from perfcore.record import replace
 from perfcore_check_kit import conclusions
 
 from perfcore.analysis.check_result import CheckResult
@@ -20,7 +20,7 @@ def of_benchmarks(result: CheckResult, pattern: str, *, history: bool, jobs: boo
 
     changes = tuple(change for change in result.changes if is_chosen(change.resource, change.label))
     nothing = f"no benchmark like {printable(pattern)!r} was compared or changed"
-    return attrs.evolve(
+    return replace(
         result,
         changes=changes,
         unpaired=tuple(unpaired for unpaired in result.unpaired if is_chosen(unpaired.benchmark, unpaired.label)),

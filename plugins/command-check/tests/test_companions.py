@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from perfcore.record import replace
 from perfcore_command_check import check_table, companions
 from perfcore_testing.results import change
 
@@ -64,9 +64,9 @@ def test_wall_time_of_a_benchmark_by_itself_has_a_row_beyond_what_one_other_proc
     assert shown(same, wall) == ["c"]
     lines = check_table.lines([same, wall], [], everything=False)
     assert lines[-1] == "also changed, as on a busy machine: wall (--all-metrics shows them)"
-    assert shown(same, attrs.evolve(wall, target_value=2.1e6)) == ["c", "w"]
-    assert shown(same, attrs.evolve(wall, primary=True)) == ["c", "w"]
-    assert shown(same, attrs.evolve(wall, resource="")) == ["c", "w"]
+    assert shown(same, replace(wall, target_value=2.1e6)) == ["c", "w"]
+    assert shown(same, replace(wall, primary=True)) == ["c", "w"]
+    assert shown(same, replace(wall, resource="")) == ["c", "w"]
 
 
 def test_what_fails_the_build_is_always_shown() -> None:

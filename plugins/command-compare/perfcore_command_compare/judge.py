@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import attrs
+from perfcore.record import replace
 from perfcore_check_kit import method_rules, pair_checks, pairing
 
 from perfcore.analysis import fail_on
@@ -51,12 +52,12 @@ class Judge:
     def __call__(self, samples: Samples, share: float) -> tuple[Sequence[Change], float]:
         """The changes of all metrics, those that decide first, and the smallest change that matters. `unpaired` are the
         benchmarks that only one side has."""
-        pair = attrs.evolve(pairing.of_profiles(None, *samples), share=share, metric=self.metric)
+        pair = replace(pairing.of_profiles(None, *samples), share=share, metric=self.metric)
         if self._check is None:
             self._check = _configured_check(self.host, pair)
         self._is_suite = suites.is_suite(pair)
         if self._is_suite:
-            pair = attrs.evolve(pair, thresholds=self._thresholds)
+            pair = replace(pair, thresholds=self._thresholds)
             changes, self.unpaired = suites.judged(self._check, pair, self.smallest)
             return changes, self.smallest
         if self.metric is None:
@@ -65,7 +66,7 @@ class Judge:
         if self.metric is None:
             return (), self.smallest
         thresholds = {**self._thresholds, self.metric: self.smallest}
-        pair = attrs.evolve(pair, metric=self.metric, thresholds=thresholds)
+        pair = replace(pair, metric=self.metric, thresholds=thresholds)
         return self._sorted(self._check.call("compare", pairing=pair)), self.smallest
 
     def _sorted(self, changes: Sequence[Change]) -> list[Change]:

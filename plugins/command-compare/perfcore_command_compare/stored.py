@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
+from perfcore.record import replace
 from perfcore_check_kit import checks
 from perfcore_check_kit.checks import CheckOptions
 from perfcore_check_kit.target import VersionPair
@@ -157,7 +158,7 @@ def compare_versions(
     comparison = StoredComparison(sides=(first, second), outcome=outcome)
     if EMPTY_CHECK in rules and comparison.inconclusive and not (comparison.changed or comparison.unchanged):
         # As with two programs: a gate must not pass for want of any answer.
-        outcome = attrs.evolve(outcome, rules=(*rules, FailRule("cannot-tell")))
+        outcome = replace(outcome, rules=(*rules, FailRule("cannot-tell")))
     return attrs.evolve(comparison, outcome=outcome)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+from perfcore.record import replace
 from perfcore_check_kit.benchmark_pairs import expanded
 from perfcore_check_kit.pair_checks import of_benchmark
 
@@ -31,11 +31,11 @@ def judged(check: Phases, pair: Pairing, smallest: float) -> tuple[list[Change],
     changes: list[Change] = []
     for part in shared:
         # The more benchmarks, the likelier one of them looks changed by chance: each has to be surer.
-        question = attrs.evolve(part, comparisons=len(shared))
+        question = replace(part, comparisons=len(shared))
         metric = pair.metric or _primary(check.call("compare", pairing=question))
         if metric is not None:
             thresholds = {**pair.thresholds, metric: smallest}
-            question = attrs.evolve(question, metric=metric, thresholds=thresholds)
+            question = replace(question, metric=metric, thresholds=thresholds)
             changes += [of_benchmark(change, part.benchmark) for change in check.call("compare", pairing=question)]
     if changes and not any(change.primary for change in changes):
         names = ", ".join(sorted({brief(change.metric) for change in changes}))

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
+from perfcore.record import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,10 +48,10 @@ def test_all_looks_together_spend_one_chance(most: int) -> None:
         (SAME, True),
         (UNKNOWN, False),
         (SLOWER, True),
-        (attrs.evolve(SLOWER, low=1.01), False),
-        (attrs.evolve(SLOWER, low=None, high=None), True),
-        (attrs.evolve(SLOWER, kind="optimization", ratio=0.9, low=0.8, high=0.97), True),
-        (attrs.evolve(SLOWER, kind="optimization", ratio=0.9, low=0.8, high=0.99), False),
+        (replace(SLOWER, low=1.01), False),
+        (replace(SLOWER, low=None, high=None), True),
+        (replace(SLOWER, kind="optimization", ratio=0.9, low=0.8, high=0.97), True),
+        (replace(SLOWER, kind="optimization", ratio=0.9, low=0.8, high=0.99), False),
     ],
 )
 def test_an_interval_settles_it_that_lies_on_one_side_of_what_matters(change: Change, settled: bool) -> None:
@@ -65,11 +65,11 @@ def test_an_interval_settles_it_that_lies_on_one_side_of_what_matters(change: Ch
         ([UNKNOWN], False, False, None),
         ([UNKNOWN], False, True, "pairs"),
         ([UNKNOWN], True, True, "budget"),
-        ([attrs.evolve(SLOWER, low=1.01)], False, False, None),
-        ([attrs.evolve(SLOWER, low=1.01)], False, True, "decided"),
+        ([replace(SLOWER, low=1.01)], False, False, None),
+        ([replace(SLOWER, low=1.01)], False, True, "decided"),
         ([], False, False, "hopeless"),
-        ([attrs.evolve(UNKNOWN, ratio=None, needed=None)], False, False, "hopeless"),
-        ([attrs.evolve(UNKNOWN, ratio=None, needed=6)], False, False, None),
+        ([replace(UNKNOWN, ratio=None, needed=None)], False, False, "hopeless"),
+        ([replace(UNKNOWN, ratio=None, needed=6)], False, False, None),
         ([UNKNOWN, SAME], False, False, None),
     ],
 )
@@ -130,7 +130,7 @@ def test_without_a_verdict_every_look_is_taken_and_the_whole_chance_is_spent() -
 
 
 def test_a_difference_that_may_be_smaller_than_matters_counts_at_the_end_only() -> None:
-    found = Bench().compare(lambda pairs: attrs.evolve(SLOWER, low=1.001))
+    found = Bench().compare(lambda pairs: replace(SLOWER, low=1.001))
     assert [look.stopped for look in found] == [None, None, None, None, "decided"]
 
 
@@ -211,7 +211,7 @@ def test_a_job_that_fails_ends_it_with_its_error() -> None:
 
 def test_one_pair_decides_a_metric_that_is_declared_exact() -> None:
     bench = Bench(exact=["cpu"])
-    (look,) = bench.compare(lambda runs: attrs.evolve(SLOWER, low=None, high=None))
+    (look,) = bench.compare(lambda runs: replace(SLOWER, low=None, high=None))
     assert (look.pairs, look.stopped, look.share, len(bench.schedules)) == (1, "decided", 0.0, 1)
 
 

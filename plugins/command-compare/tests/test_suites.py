@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import attrs
+from perfcore.record import replace
 import pytest
 from jsonschema import Draft202012Validator
 from perfcore_command_compare.batches import stop_reason
@@ -21,10 +21,10 @@ SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "compare.json"
 BEFORE = {"parse": 5e6, "sort": 9e6, "load": 3e6, "gone": 1e6}
 AFTER = {"parse": 6e6, "sort": 6e6, "load": 3e6, "new": 1e6}
 SAME = Change(id="1", kind="same", metric="cpu", resource="load", ratio=1.0, low=0.995, high=1.005)
-SLOWER = attrs.evolve(SAME, kind="degradation", resource="parse", ratio=1.2, low=1.18, high=1.22)
-UNKNOWN = attrs.evolve(SAME, kind="cannot tell", resource="sort", low=0.9, high=1.1, needed=500)
-ASIDE = attrs.evolve(UNKNOWN, metric="wall", primary=False)
-HOPELESS = attrs.evolve(UNKNOWN, ratio=None, needed=None)
+SLOWER = replace(SAME, kind="degradation", resource="parse", ratio=1.2, low=1.18, high=1.22)
+UNKNOWN = replace(SAME, kind="cannot tell", resource="sort", low=0.9, high=1.1, needed=500)
+ASIDE = replace(UNKNOWN, metric="wall", primary=False)
+HOPELESS = replace(UNKNOWN, ratio=None, needed=None)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
+from msgspec.structs import asdict
 import msgspec
 
 from perfcore.analysis.note_keys import ACCEPTED
@@ -28,7 +29,7 @@ _OPTIONAL = {field.name: field.default for field in attrs.fields(Decision)[8:]} 
 
 def keep(store: Store, decision: Decision) -> str:
     """Write a decision; gives the id of the note. Fields that plain acceptances lack are left out of these."""
-    values = attrs.asdict(decision)
+    values = asdict(decision)
     stored = {key: _encodable(value) for key, value in values.items() if value != _OPTIONAL.get(key, b"")}
     return notes.add(store, SUBJECT, TYPE, msgspec.json.encode(stored))
 

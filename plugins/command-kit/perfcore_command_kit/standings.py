@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import attrs
+from perfcore.record import replace
 
 from perfcore.analysis import note_keys
 from perfcore.errors import PerfError
@@ -111,7 +112,7 @@ class Standings:
             if later:
                 last = max(later, key=lambda change: order[change.target[:10]])
                 reason = f"it went on at {last.target[:10]}"
-                moved[change.id] = attrs.evolve(standings[change.id], reopened=reason)
+                moved[change.id] = replace(standings[change.id], reopened=reason)
         return moved
 
     def _positions(self, beginnings: Iterable[str]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_command_kit import decisions
 from perfcore_command_store.examination import examine
@@ -121,22 +121,22 @@ def test_what_a_history_finds_a_version_later_is_still_accepted(
 ) -> None:
     """More data moved the estimate, and the state that knew its first name is gone."""
     first = change(id="1", target="b" * 10, earliest="b" * 40, latest="c" * 40)
-    moved = attrs.evolve(first, id="2", baseline="b" * 10, target="c" * 10, earliest="b" * 40)
-    elsewhere = attrs.evolve(moved, target="d" * 10, earliest="d" * 40, latest="d" * 40)
+    moved = replace(first, id="2", baseline="b" * 10, target="c" * 10, earliest="b" * 40)
+    elsewhere = replace(moved, target="d" * 10, earliest="d" * 40, latest="d" * 40)
     decisions.keep(store, accept("1", place=decisions.place(first)))
     known = decisions.accepted(store)
     assert list(decisions.of_changes([moved], known)) == ["2"]
-    assert decisions.of_changes([elsewhere, attrs.evolve(moved, metric="wall")], known) == {}
+    assert decisions.of_changes([elsewhere, replace(moved, metric="wall")], known) == {}
 
 
 def test_a_change_that_moved_is_still_accepted_where_its_earliest_version_was_not_measured(
     store: Store, accept: Callable[..., Decision], change: Callable[..., Change]
 ) -> None:
     first = change(id="1", target="b" * 10, earliest="a" * 40, latest="b" * 40)
-    moved = attrs.evolve(first, id="2", baseline="b" * 10, target="c" * 10, latest="c" * 40)
+    moved = replace(first, id="2", baseline="b" * 10, target="c" * 10, latest="c" * 40)
     decisions.keep(store, accept("1", place=decisions.place(first)))
     known = decisions.accepted(store)
     assert list(decisions.of_changes([moved], known)) == ["2"]
-    compared = attrs.evolve(first, id="3", earliest="", latest="")
+    compared = replace(first, id="3", earliest="", latest="")
     assert list(decisions.of_changes([compared], known)) == ["3"], "the check of these two versions, too"
-    assert decisions.of_changes([attrs.evolve(moved, earliest="c" * 40)], known) == {}
+    assert decisions.of_changes([replace(moved, earliest="c" * 40)], known) == {}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_command_kit import decisions
 from perfcore_command_kit.standings import Standings
@@ -114,7 +115,7 @@ def test_a_change_that_turns_out_to_be_half_as_much_again_reopens(
 
 def test_a_drift_stays_accepted_while_it_goes_on(repository: Repository, step: Callable[..., Change]) -> None:
     drift = step(1, kind="drift", until="f" * 40)
-    assert reopened(decided(repository, drift), attrs.evolve(drift, ratio=2.0, low=1.9, high=2.1)) == ""
+    assert reopened(decided(repository, drift), replace(drift, ratio=2.0, low=1.9, high=2.1)) == ""
 
 
 def test_a_later_step_reopens_an_earlier_one_until_somebody_decides_on_it(

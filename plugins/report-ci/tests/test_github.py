@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import unquote
 
-import attrs
+from perfcore.record import replace
 from perfcore_report_ci import github
 from perfcore_report_ci.locations import Location
 from perfcore_testing import hostile
@@ -63,7 +63,7 @@ def test_what_was_accepted_says_by_whom(every_kind: CheckResult) -> None:
 
 
 def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: CheckResult) -> None:
-    read_again = read(attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"])))
+    read_again = read(replace(every_kind, rules=parse_rules(["never", "cannot-tell"])))
     assert [title for level, title, _ in read_again if level == "error"] == [
         "cpu inconclusive: +100.0 %",
         "not compared",

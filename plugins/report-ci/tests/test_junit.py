@@ -6,7 +6,7 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-import attrs
+from perfcore.record import replace
 from perfcore_report_ci import junit
 from perfcore_testing import hostile
 
@@ -62,7 +62,7 @@ def test_only_what_fails_the_build_is_a_failure(every_kind: CheckResult) -> None
 
 
 def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: CheckResult) -> None:
-    root = read(attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"])))
+    root = read(replace(every_kind, rules=parse_rules(["never", "cannot-tell"])))
     assert {error.attrib["type"] for error in root.iter("error")} == {"cannot tell", "not compared"}
     assert list(root.iter("failure")) == []
 

@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+from perfcore.record import replace
 from markdown_it import MarkdownIt
 from perfcore_report_ci import markdown
 from perfcore_testing import hostile
@@ -79,7 +79,7 @@ def test_nothing_at_all_is_a_page_too() -> None:
 
 
 def test_hostile_names_open_no_markup(hostile_outcome: CheckResult) -> None:
-    text = markdown.render(attrs.evolve(hostile_outcome, conclusion="<b>@all</b> #1 [x](y)"))
+    text = markdown.render(replace(hostile_outcome, conclusion="<b>@all</b> #1 [x](y)"))
     found = tokens(text)
     markup = [t.content.strip() for t in found if t.type in ("html_inline", "html_block")]
     assert {tag for content in markup for tag in content.replace("><", ">\n<").split("\n")} - OURS <= {

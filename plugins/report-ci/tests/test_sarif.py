@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 from urllib.parse import unquote
 
-import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_report_ci import sarif
 from perfcore_report_ci.locations import Location
@@ -74,7 +74,7 @@ def test_only_what_is_worse_or_fails_is_a_result(read: Read, every_kind: CheckRe
         ("drift", "error"),
         ("degradation", "note"),
     ]
-    strict = attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"]))
+    strict = replace(every_kind, rules=parse_rules(["never", "cannot-tell"]))
     assert [(r["ruleId"], r["level"]) for r in read(strict)["results"]] == [
         ("degradation", "warning"),
         ("drift", "warning"),
@@ -143,8 +143,8 @@ def test_numbers_that_json_has_not_are_left_out(change: Callable[..., Change]) -
 
 
 def test_hostile_names_stay_text(read: Read, hostile_outcome: CheckResult) -> None:
-    worse = tuple(attrs.evolve(change, kind="degradation") for change in hostile_outcome.changes)
-    outcome = attrs.evolve(hostile_outcome, changes=worse, rules=parse_rules(["cannot-tell"]))
+    worse = tuple(replace(change, kind="degradation") for change in hostile_outcome.changes)
+    outcome = replace(hostile_outcome, changes=worse, rules=parse_rules(["cannot-tell"]))
     run = read(outcome)
     assert len(run["results"]) == len(outcome.changes) + len(outcome.unpaired)
     messages = "".join(result["message"]["text"] for result in run["results"])

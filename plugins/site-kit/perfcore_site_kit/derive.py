@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore.record import replace
 from perfcore_check_kit import history as histories
 from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, branch_versions, config_histories
@@ -224,5 +225,5 @@ def _short_changes(repository: Repository, lines: Sequence[ConfigHistory]) -> di
         target = verdict.pairing.target.version or ""
         for change in verdict.changes:
             key = (verdict.pairing.config_id, change.metric, change.resource)
-            by_series.setdefault(key, []).append(attrs.evolve(change, earliest=target, latest=target))
+            by_series.setdefault(key, []).append(replace(change, earliest=target, latest=target))
     return by_series

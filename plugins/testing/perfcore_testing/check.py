@@ -17,7 +17,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import attrs
+from perfcore.record import replace
 import pytest
 
 from perfcore.errors import PerfError
@@ -121,7 +121,7 @@ def pairing(
 
 def swapped(original: Pairing) -> Pairing:
     """The same comparison, seen from the other side."""
-    return attrs.evolve(original, baseline=original.target, target=original.baseline)
+    return replace(original, baseline=original.target, target=original.baseline)
 
 
 def _share(value: Value, rows: int) -> Value:
@@ -281,7 +281,7 @@ class CheckContract:
         for seed, factor in enumerate((1.0, 1.01, 1.03, 1.1, 2.0)):
             sides = [measured(noisy(5e6 * f, 2 * seed + i), session="s") for i, f in enumerate((1.0, factor))]
             full_alpha, partial_alpha = (
-                driver.compare(attrs.evolve(pairing(*sides, interleaved=True), share=share))[0].kind
+                driver.compare(replace(pairing(*sides, interleaved=True), share=share))[0].kind
                 for share in (1.0, 0.05)
             )
             assert partial_alpha in (full_alpha, "cannot tell", "same")
@@ -352,8 +352,8 @@ class CheckContract:
             pairing(profile, profile, versions=("d" * 40, TARGET)),
             pairing(profile, profile, versions=(BASELINE, "d" * 40)),
             swapped(original),
-            attrs.evolve(original, target=attrs.evolve(original.target, dirty=True)),
-            attrs.evolve(original, config_id="d" * 40),
+            replace(original, target=replace(original.target, dirty=True)),
+            replace(original, config_id="d" * 40),
         ]
         ids = [change.id for variant in others for change in compare(variant).values()]
         assert len(set(ids)) == 2 * len(others)

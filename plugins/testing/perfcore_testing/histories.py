@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from perfcore.record import replace
 
 from perfcore.model import Change, MetricHistory, MinorVersion, Point, ViewData
 from perfcore_testing import hostile as hostile_names
@@ -28,7 +28,7 @@ def history(levels: Sequence[float | None], *, changes: Sequence[Change] = (), *
         points=points,
         changes=tuple(changes),
     )
-    return attrs.evolve(series, **fields)
+    return replace(series, **fields)
 
 
 def change(number: int, **fields: Any) -> Change:

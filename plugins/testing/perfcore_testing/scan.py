@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from perfcore.record import replace
 import pytest
 
 from perfcore.model import Series
@@ -191,7 +191,7 @@ class ScanContract:
         others = (
             good[: len(good) // 2],
             scan(history([*noisy(1e3, 5, runs=60), *noisy(2e3, 6, runs=60)], metric="wall"))[1],
-            scan(attrs.evolve(scanned, versions=tuple(reversed(scanned.versions))))[1],
+            scan(replace(scanned, versions=tuple(reversed(scanned.versions))))[1],
         )
         assert _what(scan(scanned, (*DAMAGED, *others)[number])[0]) == _what(expected)
 
@@ -248,7 +248,7 @@ class ScanContract:
     def test_series_together_are_told_in_their_order(self, driver: Check) -> None:
         """Also those of which nothing was measured, and none at all."""
         many = [_shared(index, own=1.0) for index in range(6)]
-        none = attrs.evolve(many[2], values=((),) * len(many[2].versions))
+        none = replace(many[2], values=((),) * len(many[2].versions))
         assert len(_many(driver, [*many[:2], none, *many[3:]])) == 6
         assert list(_many(driver, [])) == []
 
@@ -260,7 +260,7 @@ class ScanContract:
             pytest.skip("it remembers nothing of series that are scanned together")
         memory: dict[str, bytes] = {}
         suites = [[_long(number, versions) for number in range(4)] for versions in (700, 701, 900)]
-        again = [attrs.evolve(scanned, values=((2e6,), *scanned.values[1:])) for scanned in suites[-1]]
+        again = [replace(scanned, values=((2e6,), *scanned.values[1:])) for scanned in suites[-1]]
         for many in (*suites, again):
             assert driver.scan_many(many, memory) == driver.scan_many(many, {})
             if damage == "cut":
@@ -304,7 +304,7 @@ def _long(number: int, versions: int) -> Series:
 
 
 def _first(scanned: Series, count: int) -> Series:
-    return attrs.evolve(
+    return replace(
         scanned,
         versions=scanned.versions[:count],
         environments=scanned.environments[:count],
@@ -324,7 +324,7 @@ def _only(changes: Sequence[Change]) -> Change:
 
 def _what(changes: Sequence[Change]) -> list[Change]:
     """Changes without their ids, which may be those that were given at first."""
-    return [attrs.evolve(change, id="") for change in changes]
+    return [replace(change, id="") for change in changes]
 
 
 def _version(number: int) -> str:

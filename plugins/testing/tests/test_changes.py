@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_testing.changes import assert_the_same_elsewhere, assert_told
 
@@ -17,7 +17,7 @@ GOOD = Change(
 
 def test_a_good_change_passes_with_numbers_and_without() -> None:
     assert_told(GOOD)
-    assert_told(attrs.evolve(GOOD, ratio=None, low=None, high=None, confidence=None, p_value=None))
+    assert_told(replace(GOOD, ratio=None, low=None, high=None, confidence=None, p_value=None))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_good_change_passes_with_numbers_and_without() -> None:
 )
 def test_a_wrong_change_fails(wrong: dict[str, Any]) -> None:
     with pytest.raises(AssertionError):
-        assert_told(attrs.evolve(GOOD, **wrong))
+        assert_told(replace(GOOD, **wrong))
 
 
 class Constant:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 from perfcore_testing.check import CheckContract
@@ -36,12 +36,12 @@ def late(series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
     """Names the version after the one that did it."""
     changes, state = SOUND.scan(series, state)
     after = dict(itertools.pairwise(version[:10] for version in series.versions))
-    return [attrs.evolve(change, target=after[change.target], latest=series.versions[-1]) for change in changes], state
+    return [replace(change, target=after[change.target], latest=series.versions[-1]) for change in changes], state
 
 
 def over_machines(series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
     """Takes all machines for one."""
-    return SOUND.scan(attrs.evolve(series, environments=("",) * len(series.versions)), state)
+    return SOUND.scan(replace(series, environments=("",) * len(series.versions)), state)
 
 
 def trusting(series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
@@ -53,18 +53,18 @@ def trusting(series: Series, state: bytes | None) -> tuple[Sequence[Change], byt
 def renaming(series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
     """Names a change after all that was measured."""
     changes, state = SOUND.scan(series, state)
-    return [attrs.evolve(change, id=f"{change.id} {len(series.versions)}") for change in changes], state
+    return [replace(change, id=f"{change.id} {len(series.versions)}") for change in changes], state
 
 
 def with_zeros(series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
     """Takes what was not measured for nothing."""
-    return SOUND.scan(attrs.evolve(series, values=tuple(values or (0.0,) for values in series.values)), state)
+    return SOUND.scan(replace(series, values=tuple(values or (0.0,) for values in series.values)), state)
 
 
 def printing(series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
     """Puts names into its evidence as they are."""
     changes, state = SOUND.scan(series, state)
-    return [attrs.evolve(change, evidence=f"{change.evidence} {series.unit}") for change in changes], state
+    return [replace(change, evidence=f"{change.evidence} {series.unit}") for change in changes], state
 
 
 class _Laws(ScanContract):

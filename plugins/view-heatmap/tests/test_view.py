@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_testing import histories, hostile
 from perfcore_testing.output import FakeOutput
@@ -74,7 +74,7 @@ def test_a_peak_among_many_versions_is_seen() -> None:
 
 
 def test_series_of_other_versions_are_lined_up() -> None:
-    late = attrs.evolve(EVERY[0], points=EVERY[0].points[5:], command="late")
+    late = replace(EVERY[0], points=EVERY[0].points[5:], command="late")
     made = grid([EVERY[1], late], "first")
     by_name = {row.name: row.values for row in made.rows}
     assert [value is None for value in by_name["cpu of late"]] == [True] * 5 + [False] * 3
@@ -90,7 +90,7 @@ def test_series_without_ratios_are_left_out_and_said(level: float) -> None:
 
 def test_names_are_never_markup() -> None:
     for name in hostile.NAMES:
-        page = shown(attrs.evolve(EVERY[1], command=name, metric=name, unit=name), format="html", title=name)
+        page = shown(replace(EVERY[1], command=name, metric=name, unit=name), format="html", title=name)
         assert hostile.unsafe(page) == set()
         assert len(re.findall("<script", page)) == 2
 
@@ -120,7 +120,7 @@ def test_cells_are_reached_by_keyboard_in_the_browser(window: Any, tmp_path: Pat
 
 def test_ten_thousand_versions_of_twenty_series_open(window: Any, tmp_path: Path) -> None:
     chance = random.Random(1)
-    many = [attrs.evolve(series(f"bench {number}", 1e7), points=_long(chance)) for number in range(20)]
+    many = [replace(series(f"bench {number}", 1e7), points=_long(chance)) for number in range(20)]
     path = tmp_path / "page.html"
     path.write_text(shown(*many, format="html"), encoding="utf-8")
     window.open(path.as_uri(), "figure[data-drawn]")
@@ -133,7 +133,7 @@ def test_ten_thousand_versions_of_twenty_series_open(window: Any, tmp_path: Path
 def _long(chance: random.Random) -> tuple[Any, ...]:
     point = EVERY[0].points[0]
     return tuple(
-        attrs.evolve(
+        replace(
             point,
             version=MinorVersion(id=f"{number:040x}", date=number),
             values=(1e7 * chance.gauss(1, 0.02),),

@@ -6,6 +6,7 @@ import fnmatch
 from collections.abc import Sequence, Set
 
 import attrs
+from perfcore.record import replace
 from perfcore_check_kit import history as histories
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.history import ScannedSeries
@@ -139,7 +140,7 @@ def _shown(series: MetricHistory, versions: Set[str]) -> MetricHistory:
     indices = [index for index, point in enumerate(series.points) if point.version.id in versions]
     span = series.points[indices[0] : indices[-1] + 1] if indices else ()
     targets = {point.version.id[:_SHORT] for point in span}
-    return attrs.evolve(
+    return replace(
         series,
         points=tuple(series.points[index] for index in indices),
         changes=tuple(change for change in series.changes if change.target in targets),

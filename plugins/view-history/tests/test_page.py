@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import attrs
+from perfcore.record import replace
 import pytest
 from perfcore_testing import histories, hostile
 from perfcore_testing.measured import slow_and_steady
@@ -59,14 +59,14 @@ def test_the_first_sentence_answers_before_any_chart() -> None:
 
 def test_a_step_that_may_be_the_machine_is_not_called_none() -> None:
     changed = histories.changed()
-    step = attrs.evolve(changed.changes[0], kind="cannot tell", earliest=changed.changes[0].target, undone="")
-    doubtful = attrs.evolve(changed, changes=(step,))
+    step = replace(changed.changes[0], kind="cannot tell", earliest=changed.changes[0].target, undone="")
+    doubtful = replace(changed, changes=(step,))
     assert "No change for the worse stands, and one change cannot be told, " in words(page(doubtful))
     assert f"No regression stands; what came with {step.target} cannot be told. Now " in words(page(doubtful))
     assert "None of 2 series became worse and stayed so, and 1 of them cannot be told, " in words(
         page(doubtful, histories.steady())
     )
-    assert "cannot be told" not in page(attrs.evolve(doubtful, changes=(attrs.evolve(step, undone="1" * 10),)))
+    assert "cannot be told" not in page(replace(doubtful, changes=(replace(step, undone="1" * 10),)))
 
 
 def test_a_regression_that_was_accepted_or_reverted_does_not_stand() -> None:
@@ -114,8 +114,8 @@ def test_releases_machines_and_ranges_are_named() -> None:
 
 def test_an_environment_that_changes_without_a_verdict_is_a_rule() -> None:
     series = histories.steady()
-    points = [attrs.evolve(point, environment="other") if at > 3 else point for at, point in enumerate(series.points)]
-    assert "environment other" in page(attrs.evolve(series, points=tuple(points)))
+    points = [replace(point, environment="other") if at > 3 else point for at, point in enumerate(series.points)]
+    assert "environment other" in page(replace(series, points=tuple(points)))
 
 
 @pytest.mark.parametrize("link", ["javascript:alert(1)//{}", "data:text/html,{}", "https://example.org/commit"])
@@ -128,7 +128,7 @@ def test_names_are_never_markup() -> None:
     plain = re.findall(r"<\w+", page(*EVERY))
     assert set(re.findall(r"<\w+", page(histories.hostile(), *EVERY))) == set(plain)
     for name in hostile.NAMES:
-        series = attrs.evolve(histories.changed(), command=name, metric=name, resource=name, unit=name)
+        series = replace(histories.changed(), command=name, metric=name, resource=name, unit=name)
         assert hostile.unsafe(page(series)) == set()
 
 
