@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 import numpy as np
 
 from perfcore_check_changepoint import machine
@@ -51,8 +52,7 @@ def without(many: Sequence[Series]) -> list[Series]:
     return adjusted
 
 
-@attrs.frozen(eq=False)
-class _Benchmark:
+class _Benchmark(msgspec.Struct, frozen=True, eq=False):
     """A series, its place among others, and its runs: all of them one after the other, and how many each version
     has."""
 

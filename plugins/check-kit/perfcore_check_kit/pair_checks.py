@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
+import msgspec
 
 from perfcore.analysis.fail_on import combined
 from perfcore.errors import PluginError
@@ -21,8 +22,7 @@ from perfcore_check_kit.series import ConfigHistory
 _NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth
 
 
-@attrs.frozen
-class MethodVerdicts:
+class MethodVerdicts(msgspec.Struct, frozen=True):
     """The verdicts of one method on a pairing."""
 
     pairing: Pairing

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 
 from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import UsageError
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 _UNKNOWN = "the profile does not say its configuration (config_id)"
 
 
-@attrs.frozen
-class _Key:
+class _Key(msgspec.Struct, frozen=True):
     config_id: str
     environment_id: str
 

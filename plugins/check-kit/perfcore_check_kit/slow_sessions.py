@@ -9,6 +9,7 @@ from statistics import median
 from typing import TypeAlias
 
 import attrs
+from msgspec.structs import replace
 
 from perfcore.analysis.verdict_text import TIMES
 from perfcore.model import Change
@@ -31,7 +32,7 @@ def calm(repository: Repository, line: ConfigHistory) -> ConfigHistory:
     speeds = _speeds(repository, line.versions, {})
     every = [speed for version in speeds for speed in version]
     versions = zip(line.versions, speeds, strict=True)
-    return attrs.evolve(
+    return replace(
         line, versions=tuple(m for m, own in versions if machine_speed.slowness(own, every) < machine_speed.SLOW)
     )
 

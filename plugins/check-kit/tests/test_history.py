@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+from msgspec.structs import replace
 from perfcore_check_kit import findings, history, series
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_command_bisect import auto_range
@@ -166,7 +167,7 @@ def test_series_with_names_that_are_no_unicode_are_scanned_together(project: Pro
         for config in ("1:a", "1:b"):
             _register(repository, version, _noisy(number, 5e6 if number < STEP else 5.4e6), config_id=config)
     found = history.select_series(repository, series.config_histories(repository))
-    odd = [attrs.evolve(each, series=attrs.evolve(each.series, label="sort \udc80")) for each in found]
+    odd = [replace(each, series=attrs.evolve(each.series, label="sort \udc80")) for each in found]
     plain = [[change.target for change in each.changes] for each in _scan(repository, found)]
     for _ in range(2):
         assert [[change.target for change in each.changes] for each in _scan(repository, odd)] == plain
@@ -194,7 +195,7 @@ def test_a_suite_that_nothing_was_added_to_is_not_scanned_again(project: Project
     def scanned() -> list[ScannedSeries]:
         check = HistoryCheck.configured(repository, "changepoint")
         assert check is not None
-        counting = attrs.evolve(check, phases=_Counting(check.phases, asked))  # type: ignore[arg-type]
+        counting = replace(check, phases=_Counting(check.phases, asked))
         found = history.select_series(repository, series.config_histories(repository))
         return history.scan_series(repository, found, counting, {})
 

@@ -11,7 +11,7 @@ import functools
 import math
 from typing import TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +27,7 @@ _HALVINGS = 50  # of a bracket, after which a quantile is exact to 15 digits
 _MOST_DRAWS = 20_000_000
 
 
-@attrs.frozen
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """The logarithm of a ratio with its interval, and the p-value of the hypothesis that it is 0."""
 
     center: float

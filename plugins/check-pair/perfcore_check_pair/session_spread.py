@@ -19,8 +19,9 @@ from itertools import pairwise
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from perfcore_check_kit import machine_speed
 
@@ -65,8 +66,7 @@ _BUSY_SHARE = 0.5  # of the runs disturbed
 FEW = 4
 
 
-@attrs.frozen
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """The logarithm of a ratio of two measurements that share no session. Its variance is `sessions` times that of a
     session's offset, plus `noise` of the runs. `pair` are their sessions, and `same_code` those of one version."""
 
@@ -77,8 +77,7 @@ class Difference:
     same_code: bool
 
 
-@attrs.frozen(eq=False)
-class SessionSpread:
+class SessionSpread(msgspec.Struct, frozen=True, eq=False):
     """The posterior of sigma: the weight of each value of the grid. `differences` told it, of so many `sessions`."""
 
     weights: Array
@@ -251,7 +250,7 @@ def _joined(differences: Sequence[Difference]) -> Iterator[Difference]:
         first, count = meetings[0], len(meetings)
         sizes = [meeting.size if meeting.pair == first.pair else -meeting.size for meeting in meetings]
         noise = sum(meeting.noise for meeting in meetings) / count**2
-        yield attrs.evolve(first, size=sum(sizes) / count, noise=noise)
+        yield replace(first, size=sum(sizes) / count, noise=noise)
 
 
 def _density(sizes: Array, variances: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import attrs
 import typer
+from msgspec.structs import replace
 from perfcore_check_kit import checks, target
 from perfcore_check_kit.checks import CheckOptions
 from perfcore_check_kit.run_values import MACHINE
@@ -234,7 +235,7 @@ def _target(console: Console, words: Sequence[str], every: bool, part: VersionFi
             "--since, --until, --tags, --last and --every choose versions of a history",
             hint="such as `perf check all --last 20`, or `perf check A..B --every 2`",
         )
-    return attrs.evolve(asked, part=attrs.evolve(part, start=asked.start))
+    return replace(asked, part=attrs.evolve(part, start=asked.start))
 
 
 def _metrics(outcome: CheckResult, names: Sequence[str]) -> Sequence[str]:

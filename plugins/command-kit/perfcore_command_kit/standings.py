@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import attrs
+import msgspec
 
 from perfcore.analysis import note_keys
 from perfcore.errors import PerfError
@@ -26,8 +27,7 @@ from perfcore_command_kit import accepted_file, decisions
 _GROWTH = 1.5
 
 
-@attrs.frozen
-class Standings:
+class Standings(msgspec.Struct, frozen=True):
     """Reads all decisions of a repository once. `today` is a date such as 2026-01-31; `head` is the version at which
     they are looked at (None: the one that is checked out)."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 from perfcore_check_kit import history as histories
 from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, branch_versions, config_histories
@@ -35,8 +36,7 @@ _FEW_PAIRS = 200  # comparisons of short histories: each loads two profiles, and
 CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class Derived:
+class Derived(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A branch with what it was derived from, where that is in memory."""
 
     branch: Branch

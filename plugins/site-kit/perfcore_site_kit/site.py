@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
+from msgspec.structs import replace
 from perfcore_command_show import context
 
 from perfcore.errors import NotFoundError
@@ -278,7 +278,7 @@ class Site:
             rows = BranchRows(self.repository.store.read_model, name or head)
             derived.keep(rows)
             if derived.is_in(rows):  # a long history takes a hundred megabytes, and the rows have it
-                derived = attrs.evolve(derived, scanned=(), medians=())
+                derived = replace(derived, scanned=(), medians=())
         self._derived = derived
         return derived
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from perfcore.errors import StorageError, UsageError
 from perfcore.files import default_mode
@@ -42,8 +42,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
 
 
-@attrs.frozen
-class Published:
+class Published(msgspec.Struct, frozen=True):
     """How many pages were rendered, kept as they were, and removed."""
 
     rendered: int
@@ -51,8 +50,7 @@ class Published:
     removed: int
 
 
-@attrs.frozen
-class _Page:
+class _Page(msgspec.Struct, frozen=True):
     fingerprint: str
     digest: str
 
