@@ -68,7 +68,7 @@ def publish(
     with Folder(folder, kind=KIND, fresh=fresh) as target:  # refused before anything is derived
         site = Site(repository, SiteOptions(title=title, head=head), listener)
         prints = Fingerprints(site)
-        pages = list(site.pages())
+        pages = site.pages()
         for number, path in enumerate(pages):
             if listener is not None:
                 listener.progress(number, len(pages), "pages")

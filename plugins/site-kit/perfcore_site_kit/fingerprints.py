@@ -39,7 +39,7 @@ class Fingerprints:
         self._site = site
         self._branch = branch = site.branch
         self._measured = _measured(site)
-        all_pages = list(site.pages())
+        all_pages = site.pages()
         pages = {path for path in all_pages if path.kind not in (paths.VERSION, paths.SOURCES)}
         # The links from other pages to annotated sources, by the part of the version.
         self._annotated: dict[str, set[str]] = {}
