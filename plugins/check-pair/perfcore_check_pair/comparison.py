@@ -187,7 +187,7 @@ def _spread(comparison: _Comparison, name: str, drift: float) -> SessionSpread:
 
 def _history(comparison: _Comparison, name: str) -> list[Series]:
     """The metric over the versions before."""
-    wanted = name, "", _unit(comparison, name)
+    wanted = name, comparison.pairing.benchmark, _unit(comparison, name)
     every = comparison.pairing.history()
     return [series for series in every if (series.metric, series.resource, series.unit) == wanted]
 

@@ -83,6 +83,12 @@ def midmean(values: Array) -> float:
     return float(np.sort(values)[_middle(len(values))].mean())
 
 
+def midmeans(rows: Array) -> Array:
+    """Those of rows."""
+    means: Array = np.sort(rows, axis=1)[:, _middle(rows.shape[1])].mean(axis=1)
+    return means
+
+
 def signed_rank(differences: Array) -> float:
     """Two-sided p-value of Wilcoxon's signed-rank test, ties and all; equal pairs are left out."""
     # F. Wilcoxon, Individual Comparisons by Ranking Methods, 1945. Pairs without a difference speak for neither side.

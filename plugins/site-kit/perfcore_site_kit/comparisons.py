@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from perfcore.repository.repository import Repository
 
-_FORMAT = 1  # of the rows
+_FORMAT = 2  # of the rows, and of what checks answer
 _SPACE = "comparisons"
 _Stored: TypeAlias = tuple[tuple[Change, ...], tuple[Unpaired, ...]]
 _DECODER = msgspec.msgpack.Decoder(_Stored)
