@@ -279,7 +279,7 @@ class Site:
         if state:
             rows = BranchRows(self.repository.store.read_model, name or head)
             derived.keep(rows)
-            if derived.is_in(rows):  # a long history takes a hundred megabytes, and the rows have it
+            if not derived.is_small and derived.is_in(rows):  # a long one takes hundreds of megabytes
                 derived = replace(derived, scanned=(), medians=())
         self._derived = derived
         return derived
