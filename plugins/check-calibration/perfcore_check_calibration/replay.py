@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import attrs
-from perfcore.record import replace
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.pair_checks import run_checks
 from perfcore_check_kit.pairing import of_profiles

@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 import math
 
-from perfcore.record import replace
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
 from perfcore.model import Series
+from perfcore.model.record import replace
 
 RUNS, NEAR = 5, 3
 

@@ -15,12 +15,12 @@ import math
 from collections.abc import Sequence
 
 import attrs
-from perfcore.record import replace
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
 from perfcore.measure.sessions import planned
 from perfcore.model import Change, Series
+from perfcore.model.record import replace
 
 VERSIONS, RUNS = 200, 5
 PLACES = (128, 100)  # of steps: where two stretches meet, and elsewhere

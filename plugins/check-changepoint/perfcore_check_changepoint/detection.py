@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
+from msgspec.structs import replace
 
 from perfcore_check_changepoint import drift, sessions, sizes
 from perfcore_check_changepoint.points import ChangePoint
@@ -31,16 +32,14 @@ _POINT = 0.035  # penalties more that it has to explain for each of them
 _SURE = 1.4  # penalties that suffice
 
 
-@attrs.frozen
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """The window moved on to the point `start`; `digest` is that of the points it was the first to show."""
 
     start: int
     digest: str
 
 
-@attrs.frozen
-class Settled:
+class Settled(msgspec.Struct, frozen=True):
     """The settled part of a series: the steps of the window, and the changes that it has left behind."""
 
     steps: tuple[Step, ...] = ()
@@ -62,7 +61,7 @@ def detect(
 ) -> list[ChangePoint]:
     """The change points of a series, oldest first. `machines` are those of its runs, if there are several."""
     runs = Runs.of(values)
-    runs = runs if machines is None else attrs.evolve(runs, machines=machines)
+    runs = runs if machines is None else replace(runs, machines=machines)
     return detect_in(runs, penalty=penalty, confidence=confidence)
 
 

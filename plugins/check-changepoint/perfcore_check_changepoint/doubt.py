@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
@@ -17,8 +18,7 @@ from perfcore_check_changepoint.sizes import p_value
 _PLACES = 16  # of a change that are tried, at most, so that the time is bounded
 
 
-@attrs.frozen(eq=False)
-class Factors:
+class Factors(msgspec.Struct, frozen=True, eq=False):
     """`share[i, s]` is the part of the runs of point i that was divided by factor s, and `covariance` that of the
     logarithms of the factors. `noise` is the variance that point i has beside that of all points."""
 
@@ -60,13 +60,12 @@ class Factors:
         return min(known / float(step @ np.linalg.solve(information, step)), 1.0)
 
 
-@attrs.frozen(eq=False)
-class Doubt:
+class Doubt(msgspec.Struct, frozen=True, eq=False):
     """The factors that points were divided by. `views` are ways to see the points that use no value twice, as a point
     and for a factor: each tells a change by itself, and the best of them counts."""
 
     factors: Factors
-    views: tuple[Factors, ...] = attrs.field(default=attrs.Factory(lambda self: (self.factors,), takes_self=True))
+    views: tuple[Factors, ...]
 
     def part(self, start: int, end: int) -> Doubt:
         """That of the points from `start` on that come before `end`."""
@@ -90,8 +89,8 @@ class Doubt:
         """A drift is doubted as a step from its first half to its second would be."""
         assert drift.until is not None
         middle = (drift.index + drift.until) // 2 + 1
-        step = attrs.evolve(drift, index=middle)
-        return attrs.evolve(self._doubted(step, drift.index - 1, drift.until + 1, confidence), index=drift.index)
+        step = replace(drift, index=middle)
+        return replace(self._doubted(step, drift.index - 1, drift.until + 1, confidence), index=drift.index)
 
     def _doubted(self, change: ChangePoint, start: int, end: int, confidence: float) -> ChangePoint:
         """The interval is as wide as the levels of all points on both sides vary with the factors. The evidence is what
@@ -112,6 +111,6 @@ class Doubt:
         views = [view.part(start, end) for view in self.views]
         gain = change.gain * min(max(view.certain(of_one, place - start) for view in views) for place in places)
         wider = half * math.sqrt(1 + doubt / variance)
-        return attrs.evolve(
+        return replace(
             change, gain=gain, p_value=p_value(gain, len(self.factors.share)), low=middle - wider, high=middle + wider
         )

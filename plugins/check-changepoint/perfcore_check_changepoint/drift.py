@@ -18,13 +18,13 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from perfcore_check_changepoint import model
 from perfcore_check_changepoint.curves import without_curves
-from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.position import likeliest
@@ -62,7 +62,7 @@ def fit(points: Points, penalty: float) -> Fit:
         if ramped is None:
             break
         rivals = (fitted.starts,) if model.rivals_with(fitted, ramped) else ()
-        fitted = evolved(ramped, rivals=rivals)
+        fitted = replace(ramped, rivals=rivals)
     return likeliest(points, without_curves(points, fitted.agreed()))
 
 
@@ -129,8 +129,7 @@ def _may_be_drift(jumps: Floats, lengths: Indexes, penalty: float) -> bool:
     return loss < penalty * len(jumps) - model.SLOPE
 
 
-@attrs.frozen(eq=False)
-class _History:
+class _History(msgspec.Struct, frozen=True, eq=False):
     """A series to which a drift is fitted: its points, their `amounts` without outliers, and its present fit, with the
     level of that at every point."""
 
@@ -191,7 +190,7 @@ class _History:
         ramps = (*self.fitted.ramps, ramp)
         total = refitted.total + sum(drift.price for drift in ramps)
         total += 0.0 if self.fitted.wave is None else model.WAVE
-        return evolved(
+        return replace(
             refitted,
             total=total,
             shifts=self.fitted.shifts,

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from perfcore.model import Series
@@ -16,8 +16,7 @@ from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
 
 
-@attrs.frozen(eq=False)
-class MeasuredVersions:
+class MeasuredVersions(msgspec.Struct, frozen=True, eq=False):
     """The versions that were measured in one environment, by their indexes in the series, and their runs. `base` is the
     version that was measured before the first of them in any environment, None where there is none."""
 
@@ -27,15 +26,14 @@ class MeasuredVersions:
     base: int | None
 
 
-@attrs.frozen(eq=False)
-class LocatedChange:
+class LocatedChange(msgspec.Struct, frozen=True, eq=False):
     """A change among the versions of one history: `positions` are the indexes of these versions in the series. A
     history has the name of its first environment, and `environment` is that in which the change was measured."""
 
     environment: str
     positions: Indexes
     change: ChangePoint
-    history: str = attrs.field(default=attrs.Factory(lambda self: self.environment, takes_self=True))
+    history: str
 
     @classmethod
     def of_union(cls, change: ChangePoint, union: Indexes, measured: MeasuredVersions) -> LocatedChange:
@@ -44,7 +42,7 @@ class LocatedChange:
         def own(index: int) -> int:
             return int(np.searchsorted(measured.positions, union[index]))
 
-        return cls(measured.environment, measured.positions, change.renumbered(own))
+        return cls(measured.environment, measured.positions, change.renumbered(own), measured.environment)
 
     @property
     def position(self) -> int:
@@ -79,8 +77,7 @@ class LocatedChange:
         return f"{self.change.kind} {'up' if self.change.size > 0 else 'down'}"
 
 
-@attrs.frozen(eq=False)
-class MachineStep:
+class MachineStep(msgspec.Struct, frozen=True, eq=False):
     """A step of the machine of one environment, and how many series moved with it, of so many that were measured on
     both sides."""
 

@@ -15,8 +15,9 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from perfcore_check_changepoint import detection, model
@@ -40,8 +41,7 @@ _MOVED = 0.5  # share of a step of the machine from which on a series moved with
 _SURE = 2.0  # standard deviations by which most series have to have moved
 
 
-@attrs.frozen(eq=False)
-class Moved:
+class Moved(msgspec.Struct, frozen=True, eq=False):
     """A step of the machine, as a change of its logarithm, and the series that moved with it, of so many that were
     measured on both sides."""
 
@@ -50,8 +50,7 @@ class Moved:
     measured: int = 0
 
 
-@attrs.frozen(eq=False)
-class Common:
+class Common(msgspec.Struct, frozen=True, eq=False):
     """The shared part: the logarithm of the machine's factor at every version, NaN where it may be that before or that
     after a step; its part in every series (rows), estimated from the others; how much of it each has, and whether that
     is known from many of its moves; its steps, and the versions in which it is far from its level."""
@@ -209,7 +208,7 @@ def _located(factor: Floats, change: ChangePoint) -> ChangePoint:
     middle = (change.before + change.after) / 2
     span = factor[change.earliest : change.latest + 1]
     offsets = np.flatnonzero(span > middle if change.size > 0 else span < middle)
-    return attrs.evolve(change, index=change.earliest + int(offsets[0])) if len(offsets) else change
+    return replace(change, index=change.earliest + int(offsets[0])) if len(offsets) else change
 
 
 def _between(found: Sequence[ChangePoint], versions: int) -> Iterator[tuple[ChangePoint, int, int]]:
@@ -240,8 +239,8 @@ def _placed(moved: Moved, known: Indexes, numbers: Indexes) -> Moved:
     """The step among all versions, and the series among all of them."""
     change = moved.change
     index, earliest, latest = known[[change.index, change.earliest, change.latest]].tolist()
-    placed = attrs.evolve(change, index=index, earliest=earliest, latest=latest)
-    return attrs.evolve(moved, change=placed, series=tuple(numbers[list(moved.series)].tolist()))
+    placed = replace(change, index=index, earliest=earliest, latest=latest)
+    return replace(moved, change=placed, series=tuple(numbers[list(moved.series)].tolist()))
 
 
 def _regimes(factor: Floats, changes: Sequence[ChangePoint]) -> Floats:

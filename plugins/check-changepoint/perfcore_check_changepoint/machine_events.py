@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from perfcore.record import replace
-
 from perfcore.model import Change
+from perfcore.model.record import replace
 from perfcore_check_changepoint import suite, wording
 from perfcore_check_changepoint.located import MachineStep, MeasuredVersions, identity, ratios
 from perfcore_check_changepoint.replacement import Continuation

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-import attrs
+import msgspec
 
 from perfcore_check_changepoint.detection import CONTEXT, HINDSIGHT, WINDOW, Settled, Step
 from perfcore_check_changepoint.points import ChangePoint
@@ -17,8 +17,7 @@ FORMAT = 3  # of a cache of another format only the names of changes are read: t
 _NAMED = (2, FORMAT)
 
 
-@attrs.frozen
-class Reported:
+class Reported(msgspec.Struct, frozen=True):
     """A change as it was first reported: `anchor` is the version that was its first one then, at `position`."""
 
     environment: str
@@ -27,9 +26,8 @@ class Reported:
     position: int
 
 
-@attrs.frozen
-class Memory:
-    settled: Mapping[str, Settled] = attrs.Factory(dict)
+class Memory(msgspec.Struct, frozen=True):
+    settled: Mapping[str, Settled] = {}
     reported: tuple[Reported, ...] = ()
 
 

@@ -13,11 +13,11 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore_check_changepoint import noise
-from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.noise import Density
 from perfcore_check_changepoint.partition import Floats, partition_at, stretch_means
 from perfcore_check_changepoint.runs import Indexes
@@ -62,8 +62,7 @@ _BESIDE = 3  # points by which two models may place one change differently
 _GROWTH = 1.5  # levels this far apart have noise of their own: below, that of all does for both
 
 
-@attrs.frozen(eq=False)
-class Ramp:
+class Ramp(msgspec.Struct, frozen=True, eq=False):
     """A drift: the level grows by `height` from the point `start`, which has none of it, to `end`, which has all.
     `error` is the standard error of the height. `gain` is what the drift explains beyond a random walk, and `price`
     what it costs as a part of the model, both in nats. The last point without growth may be any from `earliest` to
@@ -91,8 +90,7 @@ def ramp_shapes(count: int, starts: Indexes, ends: Indexes) -> Floats:
     return shapes
 
 
-@attrs.frozen(eq=False)
-class Fit:
+class Fit(msgspec.Struct, frozen=True, eq=False):
     """A series cut up under one model.
 
     `starts` are the first points of the stretches but the first one, `chosen` the columns of their levels in `costs`,
@@ -121,7 +119,7 @@ class Fit:
         if len(starts) == len(self.starts):
             return self
         levels = np.add.reduceat(self.costs, [0, *starts], axis=0).argmin(axis=1)
-        return evolved(self, starts=starts, chosen=levels.tolist())
+        return replace(self, starts=starts, chosen=levels.tolist())
 
     def agreed(self) -> Fit:
         """The fit without the changes that a rival does not have."""
@@ -157,7 +155,7 @@ def _waving(points: Points, best: Fit, penalty: float) -> Fit:
         return best
     fitted = _calm(points.minus(fitted_wave), penalty)
     total = fitted.total + WAVE
-    return _shortest([evolved(fitted, wave=fitted_wave, total=total), best])
+    return _shortest([replace(fitted, wave=fitted_wave, total=total), best])
 
 
 def _calm(points: Points, penalty: float) -> Fit:
@@ -169,13 +167,13 @@ def _calm(points: Points, penalty: float) -> Fit:
     shifts = spread_shifts(first.standard_residuals(points), points.quantum)
     if shifts:
         points = points.spread_by(spreads(first.standard_residuals(points), shifts))
-        first = evolved(independent(points, centers, plain, penalty), shifts=shifts)
+        first = replace(independent(points, centers, plain, penalty), shifts=shifts)
     elif (grown := _growing(points, centers, plain, penalty)) is not None:
         return grown
     if not first.starts:
         return first
     best = _best(points, centers, first, penalty)
-    best = evolved(best, shifts=shifts) if shifts else best
+    best = replace(best, shifts=shifts) if shifts else best
     if not shifts or points.spread is None or len(best.starts) < 2 or _is_ordered(points):
         return best
     # The noise around levels that are none can seem to change.
@@ -195,7 +193,7 @@ def _growing(points: Points, centers: Floats, plain: Density, penalty: float) ->
     centers = np.concatenate([centers, distinct(levels) + points.zero])
     first = independent(points, centers, plain, penalty)
     best = _best(points, centers, first, penalty) if first.starts else first
-    return evolved(best, growth=growth) if best.starts else None
+    return replace(best, growth=growth) if best.starts else None
 
 
 def _levels_with_noise(points: Points, centers: Floats, penalty: float) -> Floats | None:
@@ -253,7 +251,7 @@ def _shortest(fits: Sequence[Fit]) -> Fit:
     """The fit that is the shortest account, with its rivals."""
     best = min(fits, key=_total)
     rivals = [fitted.starts for fitted in fits if fitted is not best and rivals_with(fitted, best)]
-    return evolved(best, rivals=(*best.rivals, *rivals)) if rivals else best
+    return replace(best, rivals=(*best.rivals, *rivals)) if rivals else best
 
 
 def rivals_with(fitted: Fit, best: Fit) -> bool:
@@ -387,7 +385,7 @@ def _remembering(points: Points, centers: Floats, best: Fit, memory: float, pena
     stay = _costs(points, density, density.cost(points.values - predicted, grid * (1 - memory), points.spread))
     stay[0] = move[0]
     fitted = _cut(points, grid, stay, move, density, penalty)
-    return evolved(fitted, memory=memory, total=fitted.total + MEMORY)
+    return replace(fitted, memory=memory, total=fitted.total + MEMORY)
 
 
 def _slopes(points: Points, best: Fit) -> Iterator[float]:
@@ -418,7 +416,7 @@ def _sloping(points: Points, best: Fit, slope: float, penalty: float) -> Fit:
     level = points.minus(trend)
     residuals = best.residuals - points.per_run(added - stretch_means(added, best.starts))
     fitted = independent(level, level_candidates(level.centers), density_of(points, residuals, penalty), penalty)
-    return evolved(fitted, slope=slope, total=fitted.total + slope_price(slope * len(points)))
+    return replace(fitted, slope=slope, total=fitted.total + slope_price(slope * len(points)))
 
 
 def slope_price(height: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 
-import attrs
+import msgspec
 import numpy as np
 
 from perfcore_check_changepoint.partition import Floats
@@ -45,8 +45,7 @@ _STANDARD = _kernels(_WIDTHS)
 _TRANSFORMED = np.fft.rfft(_STANDARD)
 
 
-@attrs.frozen(eq=False)
-class Density:
+class Density(msgspec.Struct, frozen=True, eq=False):
     """Costs in a table over distances from the level, in cells of `step`. `excess` is above the cheapest and bounded;
     `floor` is the cheapest; `resolution` is the distance of neighbouring levels, in cells.
     `deviation` is that of normal noise."""

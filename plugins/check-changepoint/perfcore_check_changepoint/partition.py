@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 from typing import TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +28,7 @@ _ALL = 64  # points among which a stretch may begin at any
 _WIDTHS = ((3, 2.2), (6, 1.2))  # points on either side of a place, and standard deviations by which they differ
 
 
-@attrs.frozen(eq=False)
-class Partition:
+class Partition(msgspec.Struct, frozen=True, eq=False):
     """`starts` are the first points of the stretches but the first one, `levels` indexes into the grid, one per
     stretch, and `cost` is the sum over all points and penalties."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
+import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
 Shift = Literal["level", "drift", "noise"]
 
 
-@attrs.frozen(kw_only=True)
-class ChangePoint:
+class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     """A version in which the level of a series, or its noise, became another.
 
     `index` is the first point of the new regime, counted from 0; the change itself lies somewhere in `earliest` to
@@ -45,7 +45,7 @@ class ChangePoint:
 
     def renumbered(self, number: Callable[[int], int]) -> ChangePoint:
         """The same change where `number(i)` is what was point i."""
-        return attrs.evolve(
+        return replace(
             self,
             index=number(self.index),
             earliest=number(self.earliest),
@@ -64,11 +64,10 @@ class ChangePoint:
         return cls(**dict(zip(_STORED, row, strict=True)))
 
 
-_STORED = tuple(field.name for field in attrs.fields(ChangePoint) if field.name != "undone")
+_STORED = tuple(name for name in ChangePoint.__struct_fields__ if name != "undone")
 
 
-@attrs.frozen(kw_only=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """What many series show at once. `changes` are versions from which on another machine is measured: their `before`
     and `after` are factors on the amounts that are typical there. `disturbed` are single versions that were measured on
     a machine that was slower or faster than in the others, and `factor` is how much, version by version, NaN where
@@ -82,8 +81,7 @@ class Machine:
     measured: tuple[int, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
-class Suite:
+class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """The change points of many series, in their order, and those of the machine."""
 
     changes: tuple[tuple[ChangePoint, ...], ...]

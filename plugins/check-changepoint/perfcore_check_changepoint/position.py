@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from msgspec.structs import replace
 
-from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.model import Fit
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
@@ -35,7 +35,7 @@ def likeliest(points: Points, fit: Fit) -> Fit:
         first, last = starts[number - 1] if number else 0, starts[number + 1]
         levels = median(amounts[first:start]), median(amounts[start:last])
         starts[number] = first + 1 + _offset(fit.costs[first:last], amounts[first:last], levels, reach[first:last])
-    return evolved(fit, starts=starts[:-1])
+    return replace(fit, starts=starts[:-1])
 
 
 def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float], reach: Floats) -> int:

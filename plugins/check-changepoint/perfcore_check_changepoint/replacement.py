@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 
-import attrs
-from perfcore.record import replace
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore.model import Series
 from perfcore_check_changepoint import sessions
@@ -39,8 +39,7 @@ _MOST = 1.7e308  # below the largest float
 _LARGEST = 700.0  # logarithm of a ratio: exp(709) is the largest float
 
 
-@attrs.frozen(kw_only=True)
-class Continuation:
+class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     """The machine `after` continues the history of `before` from the version at `position` on, `base` being the last
     that `before` measured. `rise` is the logarithm of its amounts over those of `before`, as `count` versions tell that
     were measured on both."""
@@ -60,8 +59,7 @@ class Continuation:
         return factor, low, high
 
 
-@attrs.frozen(eq=False)
-class Joined:
+class Joined(msgspec.Struct, frozen=True, eq=False):
     """A series in which machines that continue others have the name of the first and amounts as it would have
     measured them. Of a version that several of them measured, the first entry has all runs, the others none."""
 
@@ -78,14 +76,14 @@ class Joined:
         name = history.environment
         if name not in self.doubts:
             return history
-        runs = attrs.evolve(history.runs, sessions=None, doubt=self.doubts[name], machines=self.machines[name])
-        return attrs.evolve(history, runs=runs)
+        runs = replace(history.runs, sessions=None, doubt=self.doubts[name], machines=self.machines[name])
+        return replace(history, runs=runs)
 
     def placed(self, located: LocatedChange) -> LocatedChange:
         """The change in the amounts of the machine that measured its first version."""
         environment = self.environments[located.position]
         factor = self.factors.get(environment, 1.0) if located.history in self.doubts else 1.0
-        return attrs.evolve(located, environment=environment, change=_times(located.change, factor))
+        return replace(located, environment=environment, change=_times(located.change, factor))
 
     def is_of_machine(self, located: LocatedChange) -> bool:
         """Whether a change of the noise is where the machine was replaced: another machine has another noise."""
@@ -100,7 +98,7 @@ def _times(change: ChangePoint, factor: float) -> ChangePoint:
     if factor == 1:
         return change
     amounts = {name: getattr(change, name) * factor for name in ("before", "after", "low", "high")}
-    return attrs.evolve(change, **amounts) if all(map(math.isfinite, amounts.values())) else change
+    return replace(change, **amounts) if all(map(math.isfinite, amounts.values())) else change
 
 
 def joined(series: Series, measured: Sequence[MeasuredVersions]) -> Joined | None:
@@ -122,8 +120,7 @@ def joined(series: Series, measured: Sequence[MeasuredVersions]) -> Joined | Non
     return Joined(writer.written(), continuations, series.environments, factors, doubts, machines_of_runs)
 
 
-@attrs.frozen(eq=False)
-class _Machine:
+class _Machine(msgspec.Struct, frozen=True, eq=False):
     """What one machine measured, without the offsets of its sessions: `ordinals` number the versions of the series."""
 
     name: str
@@ -143,7 +140,7 @@ def _machines(series: Series, measured: Sequence[MeasuredVersions]) -> dict[str,
         amounts = as_floats(history.runs.amounts)
         if not history.environment or amounts.min() <= 0:
             continue
-        runs = attrs.evolve(history.runs, amounts=amounts)  # type: ignore[arg-type]  # as `Runs` has them
+        runs = replace(history.runs, amounts=amounts)
         aligned = sessions.align(runs, 0)
         if aligned is not None:
             runs = aligned.runs
@@ -239,8 +236,7 @@ def _chains(continuations: Sequence[Continuation]) -> list[list[Continuation]]:
     return list(chains.values())
 
 
-@attrs.frozen(eq=False)
-class _Writer:
+class _Writer(msgspec.Struct, frozen=True, eq=False):
     """The entries of a series, changed in place."""
 
     series: Series

@@ -19,10 +19,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-from perfcore.record import replace
+import msgspec
 import numpy as np
 
+from perfcore.model.record import replace
 from perfcore_check_changepoint import machine
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
@@ -52,8 +52,7 @@ def without(many: Sequence[Series]) -> list[Series]:
     return adjusted
 
 
-@attrs.frozen(eq=False)
-class _Benchmark:
+class _Benchmark(msgspec.Struct, frozen=True, eq=False):
     """A series, its place among others, and its runs: all of them one after the other, and how many each version
     has."""
 

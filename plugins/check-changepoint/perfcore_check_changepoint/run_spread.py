@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
@@ -31,8 +32,7 @@ _LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree
 _CLEAR = 5.0  # nats more than a change of the level needs
 
 
-@attrs.frozen(eq=False)
-class SpreadChange:
+class SpreadChange(msgspec.Struct, frozen=True, eq=False):
     """The first point of another spread, the span of points that it may be, and the logarithms of the spreads before
     and after it with the standard error of their difference. `gain` is in nats."""
 
@@ -119,4 +119,4 @@ def _change(levels: Floats, noise: float, start: int, index: int, end: int) -> S
 
 def _at(change: SpreadChange, measured: Indexes) -> SpreadChange:
     index, earliest, latest = measured[[change.index, change.earliest, change.latest]].tolist()
-    return attrs.evolve(change, index=index, earliest=earliest, latest=latest)
+    return replace(change, index=index, earliest=earliest, latest=latest)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,8 +23,7 @@ Sessions: TypeAlias = Sequence[Sequence[tuple[str, int]]]
 _DIGEST = 16  # bytes: 128 bits, so that no two windows share one by chance
 
 
-@attrs.frozen(eq=False)
-class Runs:
+class Runs(msgspec.Struct, frozen=True, eq=False):
     """`amounts` are the runs that are finite numbers, an array where all of them are floats; `ends[i]` says how many of
     them the first `i` points have. `sessions`, where any are known, are those of the amounts, by number, and -1 for
     one that no other point shares. `doubt` says which of the points were made comparable by factors that are only

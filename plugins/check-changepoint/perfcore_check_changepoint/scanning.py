@@ -16,9 +16,8 @@ from collections.abc import Callable, MutableMapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import attrs
-from perfcore.record import replace
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore.errors import UsageError
 from perfcore.model import Change
@@ -66,7 +65,9 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
             settings.confidence,
         )
         located += [
-            LocatedChange(history.environment, history.positions, c) for c in changes if _matters(c, series, settings)
+            LocatedChange(history.environment, history.positions, c, history.environment)
+            for c in changes
+            if _matters(c, series, settings)
         ]
     shown = joined.series if joined is not None else series
     changes_shown, reported = _shown(shown, once(_placed(joined, located)), remembered.reported, settings)
@@ -176,7 +177,7 @@ def _scan_windows(
                     mine.append(LocatedChange.of_union(change, positions, history))
                     adjusted |= {id(mine[-1])} if change.index in shared else set()
         moved += [
-            MachineStep(LocatedChange(environment, positions, step.change), step.moved, step.measured)
+            MachineStep(LocatedChange(environment, positions, step.change, environment), step.moved, step.measured)
             for step in result.steps
         ]
     return [
@@ -217,7 +218,7 @@ def _believed(
     if history is None or history.runs.doubt is None:
         return located
     changes = history.runs.doubt.believed([one.change for one in located], settings.penalty, settings.confidence)
-    return [attrs.evolve(located[0], change=change) for change in changes]
+    return [replace(located[0], change=change) for change in changes]
 
 
 def _changes_shown(
@@ -393,7 +394,7 @@ def _still_listed(series: Series, before: Sequence[Reported]) -> list[Reported]:
     ):
         return list(before)
     order = {version: position for position, version in enumerate(series.versions)}
-    return [attrs.evolve(reported, position=order[reported.anchor]) for reported in before if reported.anchor in order]
+    return [replace(reported, position=order[reported.anchor]) for reported in before if reported.anchor in order]
 
 
 def _change(series: Series, located: LocatedChange, anchor: str, settings: ChangepointSettings) -> Change:

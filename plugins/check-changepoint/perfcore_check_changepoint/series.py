@@ -11,11 +11,11 @@ import math
 from collections.abc import Sequence
 from typing import TypeVar
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.partition import Floats, places
 from perfcore_check_changepoint.runs import Indexes, Runs
 
@@ -40,8 +40,7 @@ _MANY = 50  # differences; of fewer, a stretch with more noise is not told from 
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
 
-@attrs.frozen(eq=False)
-class Points:
+class Points(msgspec.Struct, frozen=True, eq=False):
     """The points of a series that have a value. `values` are the runs of all points one after the other, `point` says
     which point each belongs to, `weight` what it counts for, and `centers` are the medians of the points. `indexes` are
     the indexes of the points in what was given. `value * unit + origin` leads back to the amounts that were given.
@@ -88,14 +87,14 @@ class Points:
 
     def minus(self, amounts: Floats) -> Points:
         """The same points without these amounts of theirs."""
-        return evolved(self, values=self.values - self.per_run(amounts), centers=self.centers - amounts)
+        return replace(self, values=self.values - self.per_run(amounts), centers=self.centers - amounts)
 
     def spread_by(self, parts: Floats | None) -> Points:
         """The same points, whose noise is that of their machine times these parts."""
         if parts is None:
-            return evolved(self, spread=self.machine)
+            return replace(self, spread=self.machine)
         runs = self.per_run(parts)
-        return evolved(self, spread=runs if self.machine is None else runs * self.machine)
+        return replace(self, spread=runs if self.machine is None else runs * self.machine)
 
     def means(self, values: Floats) -> Floats:
         """Means over the runs of every point."""
@@ -212,7 +211,7 @@ def in_logarithms(points: Points) -> Points | None:
     values, centers = _standard(values - median(centers), unit), _standard(centers - median(centers), unit)
     apart = _distances(values)
     weight = _weights(values, centers, points.point)
-    return evolved(
+    return replace(
         points,
         values=values,
         centers=centers,

@@ -15,8 +15,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore.model import Series
 from perfcore_check_changepoint.doubt import Doubt, Factors
@@ -35,8 +36,7 @@ _EXACT = 1e-10  # noise below which amounts are exact
 _CLEAR = 3.0  # standard deviations by which offsets are more than noise would make them
 
 
-@attrs.frozen(eq=False)
-class Aligned:
+class Aligned(msgspec.Struct, frozen=True, eq=False):
     """A series as if all of it had been measured in one session. `column` is the number of each run's session among the
     estimated ones, -1 of another."""
 
@@ -49,7 +49,8 @@ class Aligned:
         """How well that is known. It takes a matrix of all pairs of sessions, so it is made for a window."""
         share, known = np.zeros((len(self.runs), self.estimate.meetings.count)), self.column >= 0
         np.add.at(share, (self.runs.points[known], self.column[known]), 1.0)
-        return Doubt(Factors(share / self.runs.counts[:, None].clip(min=1), self.estimate.covariance))
+        factors = Factors(share / self.runs.counts[:, None].clip(min=1), self.estimate.covariance)
+        return Doubt(factors, (factors,))
 
 
 def shared(many: Sequence[Series], before: int, after: int) -> bool:
@@ -76,11 +77,10 @@ def align(given: Runs, start: int) -> Aligned | None:
         amounts = tail.amounts / np.where(has_session, np.exp(estimate.offsets)[column], 1.0)
     if not np.isfinite(amounts).all():
         return None
-    return Aligned(attrs.evolve(tail, amounts=amounts), estimate, np.where(has_session, column, -1))
+    return Aligned(replace(tail, amounts=amounts), estimate, np.where(has_session, column, -1))
 
 
-@attrs.frozen(eq=False)
-class _Observations:
+class _Observations(msgspec.Struct, frozen=True, eq=False):
     """One entry for each session and version in the order of the history: the logarithm of the median value."""
 
     session: Indexes
@@ -132,8 +132,7 @@ def _medians(values: Floats, owner: Indexes, count: int) -> Floats:
     return medians
 
 
-@attrs.frozen(eq=False)
-class _Meetings:
+class _Meetings(msgspec.Struct, frozen=True, eq=False):
     """Where one session is followed by another: by how much the amount rises, the session that comes and the one that
     goes, by number, and how many versions on each side tell. Meeting m is between the pieces m and m + 1."""
 
@@ -180,8 +179,7 @@ class _Meetings:
         return off, NORMAL * median(off) * math.sqrt(len(off) / free)
 
 
-@attrs.frozen(eq=False)
-class _Estimate:
+class _Estimate(msgspec.Struct, frozen=True, eq=False):
     """The offsets of the sessions, the weights of the meetings that tell them, and the noise of a version."""
 
     meetings: _Meetings
@@ -223,7 +221,7 @@ def _estimated(meetings: _Meetings) -> _Estimate:
         offsets = np.round(normal(design, weight).solve(design.transposed(weight * meetings.rise)), _DIGITS)
     spread = meetings.spread(offsets)[1]
     estimate = _Estimate(meetings, offsets, weight, spread if spread > _EXACT else 0.0)
-    return estimate if estimate.is_clear else attrs.evolve(estimate, offsets=np.zeros(len(offsets)))
+    return estimate if estimate.is_clear else replace(estimate, offsets=np.zeros(len(offsets)))
 
 
 def _inverse(matrix: Floats) -> Floats:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import NormalDist
 
-import attrs
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore_check_changepoint.model import Fit
 from perfcore_check_changepoint.partition import Floats
@@ -237,7 +237,7 @@ def undone(found: list[ChangePoint]) -> list[ChangePoint]:
     if len({change.after > change.before for change in levels}) < len((True, False)):
         return found  # none without one in the other direction
     undone_by = dict(zip(map(id, levels), _undone(levels), strict=True))
-    return [attrs.evolve(c, undone=_end(levels[undone_by[id(c)]])) if undone_by.get(id(c)) else c for c in found]
+    return [replace(c, undone=_end(levels[undone_by[id(c)]])) if undone_by.get(id(c)) else c for c in found]
 
 
 def _end(change: ChangePoint) -> int:
@@ -266,7 +266,7 @@ def _continued(drift: ChangePoint, part: ChangePoint) -> ChangePoint:
         return drift
     size = part.after - drift.before
     error = math.hypot(drift.high - drift.low, part.high - part.low) / 2
-    return attrs.evolve(
+    return replace(
         drift,
         until=part.until,
         after=part.after,

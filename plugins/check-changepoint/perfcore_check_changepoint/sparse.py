@@ -7,7 +7,7 @@ Computations, 4.5). The time is in proportion to the unknowns, and to the square
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,8 +24,7 @@ def ridge(largest: float) -> float:
     return max(_TINY * largest, _LEAST)
 
 
-@attrs.frozen(eq=False)
-class Sparse:
+class Sparse(msgspec.Struct, frozen=True, eq=False):
     """A matrix with few elements in each row: `values[r, k]` is added to column `columns[r, k]`, of `width`."""
 
     columns: Indexes
@@ -51,8 +50,7 @@ class Sparse:
         return product
 
 
-@attrs.frozen(eq=False)
-class Band:
+class Band(msgspec.Struct, frozen=True, eq=False):
     """A symmetric matrix of blocks: those of the diagonal, and the ones below them. Unknowns from `width` on, which
     fill the last block, are 0."""
 

@@ -16,8 +16,9 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore_check_changepoint import detection
 from perfcore_check_changepoint.machine import Common, Moved, common
@@ -75,7 +76,7 @@ def detect_many(
     own_changes, shared = _without_shared(own_changes, np.flatnonzero(voting).tolist(), is_code)
     if shared:
         steps = sorted((*machine.steps, *shared), key=lambda moved: moved.change.index)
-        machine = attrs.evolve(machine, steps=tuple(steps))
+        machine = replace(machine, steps=tuple(steps))
     amounts = (tuple(map(member.amounts, changes)) for member, changes in zip(scaled, own_changes, strict=True))
     return Suite(changes=tuple(amounts), machine=_described(machine))
 
@@ -98,11 +99,10 @@ def _without_steps(machine: Common, is_code: Callable[[ChangePoint], bool]) -> C
         factor[step.index :] -= step.size
         parts[:, step.index :] -= machine.shares[:, None] * step.size
     kept = tuple(moved for moved in machine.steps if moved.change not in code)
-    return attrs.evolve(machine, factor=factor, parts=parts, steps=kept) if code else machine
+    return replace(machine, factor=factor, parts=parts, steps=kept) if code else machine
 
 
-@attrs.frozen(eq=False)
-class _Scaled:
+class _Scaled(msgspec.Struct, frozen=True, eq=False):
     """A series as logarithms where all amounts are positive, else as shares of a typical one: its runs one after the
     other, how many each version has, and their medians, NaN where there is none."""
 
@@ -140,7 +140,7 @@ class _Scaled:
     def without(self, machine: Floats, machines: Indexes | None) -> Runs:
         """The series as it would be on a machine that is always the same; `machines` are those of its runs."""
         runs = Runs.of_floats(self.runs - np.repeat(machine, self.counts), self.counts)
-        return attrs.evolve(runs, machines=machines)
+        return replace(runs, machines=machines)
 
     def amounts(self, change: ChangePoint) -> ChangePoint:
         """The change in amounts again."""
@@ -150,7 +150,7 @@ class _Scaled:
             middle = median(self.runs)
             return _times(change, _exp(middle))
         before = _exp(change.before)
-        return attrs.evolve(
+        return replace(
             change,
             before=before,
             after=_exp(change.after),
@@ -173,7 +173,7 @@ def _typical(amounts: Floats) -> float:
 
 
 def _times(change: ChangePoint, factor: float) -> ChangePoint:
-    return attrs.evolve(
+    return replace(
         change,
         before=change.before * factor,
         after=change.after * factor,
@@ -223,7 +223,7 @@ def _beyond(change: ChangePoint, taken: float, step: float) -> ChangePoint | Non
 
 def _sized(change: ChangePoint, size: float) -> ChangePoint:
     difference = size - change.size
-    return attrs.evolve(change, after=change.before + size, low=change.low + difference, high=change.high + difference)
+    return replace(change, after=change.before + size, low=change.low + difference, high=change.high + difference)
 
 
 def _credible(found: list[list[ChangePoint]]) -> list[list[ChangePoint]]:
@@ -255,7 +255,7 @@ def _without_shared(
             left[series].remove(same)
         size = median(np.array([same.size for same in alike.values()]))
         half = (change.high - change.low) / 2
-        step = attrs.evolve(change, before=0.0, after=size, low=size - half, high=size + half)
+        step = replace(change, before=0.0, after=size, low=size - half, high=size + half)
         steps.append(Moved(step, tuple(alike), len(voting)))
     return left, steps
 
@@ -287,7 +287,7 @@ def _described(found: Common) -> Machine:
 def _factors(change: ChangePoint) -> ChangePoint:
     """A step of the machine as one of the factor on amounts."""
     before = _exp(change.before)
-    return attrs.evolve(
+    return replace(
         change,
         before=before,
         after=_exp(change.after),

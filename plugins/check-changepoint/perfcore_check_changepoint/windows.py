@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import attrs
-from perfcore.record import replace
+import msgspec
+from msgspec.structs import replace
 
 from perfcore_check_changepoint import sizes
 from perfcore_check_changepoint.detection import CONTEXT, HINDSIGHT, WINDOW
@@ -32,8 +32,7 @@ _FORMAT = 2  # of what is remembered of a window
 _DIGEST = 16  # bytes
 
 
-@attrs.frozen
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A step of the machine with the number of series that moved with it, of so many measured ones."""
 
     change: ChangePoint
@@ -41,8 +40,7 @@ class Step:
     measured: int
 
 
-@attrs.frozen
-class WindowChanges:
+class WindowChanges(msgspec.Struct, frozen=True):
     """The changes of each series in a window, which of them were measured beside a factor of their runs, and the steps
     of the machine. Versions are counted from the beginning of the window."""
 
@@ -51,8 +49,7 @@ class WindowChanges:
     steps: tuple[Step, ...]
 
 
-@attrs.frozen
-class History:
+class History(msgspec.Struct, frozen=True):
     """The same over the whole history: `adjusted[i]` are the versions of the changes of series i that were."""
 
     changes: Sequence[Sequence[ChangePoint]]
@@ -91,7 +88,7 @@ def detect(
             added = [change for change in own if _belongs(change, changes[index], settled, sure)]
             changes[index] += added
             adjusted[index] |= {change.index for change in added if is_adjusted}
-        moved = [attrs.evolve(step, change=_moved(step.change, start)) for step in detected.steps]
+        moved = [replace(step, change=_moved(step.change, start)) for step in detected.steps]
         earlier = [step.change for step in steps]
         steps += [step for step in moved if _belongs(step.change, earlier, settled, sure)]
         settled = sure
@@ -147,7 +144,7 @@ def _is_same(change: ChangePoint, other: ChangePoint) -> bool:
 
 def _moved(change: ChangePoint, by: int) -> ChangePoint:
     """The change among all versions. What undoes it is looked for among the changes of all windows."""
-    return attrs.evolve(change.renumbered(lambda index: index + by), undone=None)
+    return replace(change.renumbered(lambda index: index + by), undone=None)
 
 
 def _remembered(

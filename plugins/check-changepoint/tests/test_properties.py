@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import attrs
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from perfcore_check_changepoint import ChangePoint, detect
 from perfcore_check_changepoint.detection import WINDOW, Settled, resume
 from perfcore_check_changepoint.runs import Runs
@@ -176,7 +176,7 @@ def test_what_is_settled_is_believed_as_long_as_its_values_are_there() -> None:
     """So it is not looked at again: a change that is left out stays out, until a value before it is another."""
     values = history(normal, 1, 2000, [(700, 5.0), (1100, 4.0)])
     found, settled = resume(Runs.of(values), Settled(), 6.5, 0.95)
-    forged = attrs.evolve(settled, changes=settled.changes[1:])
+    forged = replace(settled, changes=settled.changes[1:])
     assert resume(Runs.of(values), forged, 6.5, 0.95)[0] == found[1:]
     values[1900] += 0.5
     assert resume(Runs.of(values), forged, 6.5, 0.95)[0] == found[1:]

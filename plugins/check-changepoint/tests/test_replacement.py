@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
 from perfcore.model import Change, Series
+from perfcore.model.record import replace
 
 from .histories import version
 

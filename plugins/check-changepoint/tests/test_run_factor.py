@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, run_factor
 
 from perfcore.model import Change, Series
+from perfcore.model.record import replace
 
 
 def _suite(

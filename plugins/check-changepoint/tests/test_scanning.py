@@ -7,7 +7,6 @@ import math
 import subprocess
 import sys
 
-from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
@@ -15,6 +14,7 @@ from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 from perfcore.config.settings import structure
 from perfcore.errors import UsageError
 from perfcore.model import Change, Series
+from perfcore.model.record import replace
 
 from .histories import history, normal, series, version
 

@@ -6,7 +6,6 @@ import math
 import tracemalloc
 from collections.abc import Sequence
 
-from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, sessions
@@ -14,6 +13,7 @@ from perfcore_check_changepoint.runs import Runs
 
 from perfcore.measure.sessions import planned
 from perfcore.model import Change, Series
+from perfcore.model.record import replace
 
 from .histories import series, version
 
@@ -200,9 +200,7 @@ def test_sessions_that_say_nothing_change_nothing(
     sessions: tuple[tuple[tuple[str, int], ...], ...], scale: float
 ) -> None:
     one = _measured([range(COUNT)], 1, [(100, 0.05)])
-    given = replace(
-        one, values=tuple(tuple(run * scale for run in runs) for runs in one.values), sessions=sessions
-    )
+    given = replace(one, values=tuple(tuple(run * scale for run in runs) for runs in one.values), sessions=sessions)
     assert [change.target for change in _scan(given)] == [change.target for change in _scan(_untold(given))]
 
 

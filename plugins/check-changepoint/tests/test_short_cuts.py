@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import attrs
 import numpy as np
 import pytest
 from perfcore_check_changepoint import drift, model, noise, partition, position, spread
-from perfcore_check_changepoint.evolution import evolved
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Runs
 from perfcore_check_changepoint.series import Points, median, middle_of_ordered, read, running_medians
@@ -22,18 +20,6 @@ def _points(values: list[float]) -> Points:
     points = read(Runs.of(values))
     assert points is not None
     return points
-
-
-def test_an_evolved_object_is_that_of_attrs() -> None:
-    points = _points(history(normal, 1, 60))
-    fitted = model.fit(points, PENALTY)
-    for shortly, attentively in (
-        (evolved(points, quantum=3.0), attrs.evolve(points, quantum=3.0)),
-        (evolved(fitted, total=1.0, slope=2.0), attrs.evolve(fitted, total=1.0, slope=2.0)),
-    ):
-        assert type(shortly) is type(attentively)
-        for field in attrs.fields(type(shortly)):
-            assert getattr(shortly, field.name) is getattr(attentively, field.name)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 9, 60])

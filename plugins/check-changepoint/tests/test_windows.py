@@ -5,13 +5,13 @@ from __future__ import annotations
 import random as chances
 from collections.abc import Callable, Sequence
 
-from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 from perfcore_check_changepoint.detection import CONTEXT, HINDSIGHT, WINDOW
 
 from perfcore.model import Change, Series
+from perfcore.model.record import replace
 
 from .histories import series
 

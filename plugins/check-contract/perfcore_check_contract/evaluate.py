@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from perfcore.record import replace
 from perfcore_check_kit.version_history import MeasuredCommand, VersionHistory
 
 from perfcore.errors import UsageError
 from perfcore.model import Change, Judgement, Series
+from perfcore.model.record import replace
 from perfcore.text import brief
 from perfcore_check_contract import contract as contracts
 from perfcore_check_contract.budgets import of_budget

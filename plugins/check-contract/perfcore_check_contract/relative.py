@@ -5,11 +5,11 @@ The check itself decides, with the agreed limit as the smallest change that matt
 
 from __future__ import annotations
 
-from perfcore.record import replace
 from perfcore_check_kit.version_history import MeasuredCommand
 
 from perfcore.errors import AmbiguousError, NotFoundError, VersionError
 from perfcore.model import Change, ChangeKind, Pairing, Unpaired
+from perfcore.model.record import replace
 from perfcore.text import percent
 from perfcore_check_contract import contract as contracts
 from perfcore_check_contract.context import is_better_higher, metric_name, verdict

@@ -6,9 +6,8 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from perfcore.record import replace
-
 from perfcore.model import EMPTY, Pairing, Profile, Sample, Unpaired
+from perfcore.model.record import replace
 from perfcore.profile import benchmarks
 
 

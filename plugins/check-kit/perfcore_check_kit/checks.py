@@ -8,8 +8,8 @@ import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-from perfcore.record import replace
+import msgspec
+from msgspec.structs import replace
 
 from perfcore.analysis import decisions
 from perfcore.analysis.change_json import by_beginning
@@ -39,8 +39,7 @@ _UNMEASURED = "none of these versions has a profile that can be compared"
 _MEASURE = "perf collect time --all --add -- COMMAND"
 
 
-@attrs.frozen(kw_only=True)
-class CheckOptions:
+class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a check is done: by one `method`, or else as configured; with `thresholds` in addition to the configured
     ones. `metric` decides between two samples instead of the primary one, and those of `also` are judged where others
     tell more. `rules` say what fails the build, and `store` whether the result is stored with the versions."""
@@ -102,8 +101,7 @@ def history_check(repository: Repository, method: str | None, listener: Listener
     return HistoryCheck.configured(repository, name)
 
 
-@attrs.frozen
-class _Run:
+class _Run(msgspec.Struct, frozen=True):
     """One run of the checks."""
 
     repository: Repository
@@ -145,9 +143,7 @@ class _Run:
         drifts = [change for change in history.changes(scanned) if change.until == version and not change.undone]
         changes = (*findings.changes, *drifts)
         versions = {**findings.versions, **_full_ids(lines)}
-        return attrs.evolve(
-            findings, changes=changes, conclusions=(conclusions.of_comparisons(changes),), versions=versions
-        )
+        return replace(findings, changes=changes, conclusions=(conclusions.of_comparisons(changes),), versions=versions)
 
     def _judged(self, findings: Findings, version: str) -> Findings:
         """The findings on a version with the verdicts of its judges."""
@@ -157,14 +153,14 @@ class _Run:
         compared = findings
         for judgement in judges.judgements(self.repository, version, compared.changes):
             results = (*findings.results, of_judgement(version, configs, judgement))
-            findings = attrs.evolve(findings, results=results)
+            findings = replace(findings, results=results)
             if not judgement.verdicts:
                 continue
             changes = tuple(
                 replace(change, primary=False) if change.id in judgement.allowed else change
                 for change in findings.changes
             )
-            findings = attrs.evolve(
+            findings = replace(
                 findings,
                 changes=(*changes, *judgement.verdicts),
                 compared=findings.compared + len(judgement.verdicts),
@@ -175,7 +171,7 @@ class _Run:
             return findings
         allowed = conclusions.count(compared.changes) - conclusions.count(findings.changes)
         lines = conclusions.of_comparisons(findings.changes, allowed), conclusions.of_contracts(verdicts)
-        return attrs.evolve(findings, conclusions=lines)
+        return replace(findings, conclusions=lines)
 
     def _of_history(self, target: Range) -> Findings:
         """The changes of a history or a range of it. Where a configuration has only few versions, or the check does not
@@ -189,7 +185,7 @@ class _Run:
         part: frozenset[str] | None = None
         if target.part:
             part = frozenset(v.id for v in target.part.of(repository, series_of.branch_versions(lines)))
-            lines, scan = series_of.restricted(lines, part), scan and attrs.evolve(scan, key="")
+            lines, scan = series_of.restricted(lines, part), scan and replace(scan, key="")
         if not lines:
             raise NotFoundError(_UNMEASURED, hint=_MEASURE)
         # A check that the user named scans short histories, too.
@@ -199,7 +195,7 @@ class _Run:
             pairs = [pair for pair in _successive_pairs(repository, target, ancestors, part) if pair.config_id in short]
             if pairs or not findings.conclusions:
                 # A method that scans cannot compare two versions: the configured one does.
-                pairwise = attrs.evolve(self, options=attrs.evolve(options, method=None if scan else options.method))
+                pairwise = replace(self, options=replace(options, method=None if scan else options.method))
                 findings = findings.merge(pairwise._of_pairs(pairs, registered=True))
         return findings
 
@@ -243,7 +239,7 @@ class _Run:
         for index, verdict in enumerate(verdicts):
             measured = {change.metric for change in verdict.changes}
             judged = tuple(c for c in verdict.changes if is_judged(c.metric, measured, self._named))
-            verdicts[index] = attrs.evolve(verdict, changes=judged)
+            verdicts[index] = replace(verdict, changes=judged)
         changes = tuple(change for verdict in verdicts for change in verdict.changes)
         return Findings(
             changes=changes,
@@ -279,7 +275,7 @@ class _Run:
 
         pairs = pairings.of_versions(self.repository, target.baseline, target.target)
         findings = self._of_pairs(pairs, registered=False)
-        return attrs.evolve(findings, changes=tuple(sorted(findings.changes, key=_by_effect)))
+        return replace(findings, changes=tuple(sorted(findings.changes, key=_by_effect)))
 
     def _of_profiles(self, target: Profiles) -> Findings:
         pairs = itertools.chain.from_iterable(self._of_profile(ref) for ref in target.refs)

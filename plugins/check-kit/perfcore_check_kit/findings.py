@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+import msgspec
 
 from perfcore.analysis.stored_results import Checked
 from perfcore.model import EMPTY, Change
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 MethodResults: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method, or source of a judgement
 
 
-@attrs.frozen(kw_only=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Changes in the order of their report, targets without a baseline, lines that say what was checked, how many
     comparisons or series that were, of which metrics, the results that belong to versions, and full ids of versions by
     their first ten characters."""

@@ -14,9 +14,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import attrs
-from perfcore.record import replace
 import msgspec
+from msgspec.structs import replace
 
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Series
@@ -34,8 +33,7 @@ _DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[tuple[Change, ...], ...]])
 FEWEST = 2  # series of one metric that separate the machine from the code; `changepoint` needs as many
 
 
-@attrs.frozen(kw_only=True)
-class ScannedSeries:
+class ScannedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """A series and its changes, oldest first. `primary` says that its metric is the one that decides."""
 
     line: ConfigHistory
@@ -44,8 +42,7 @@ class ScannedSeries:
     changes: tuple[Change, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
-class HistoryCheck:
+class HistoryCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A check that scans: its phases, and the key of what is kept of its scans (name, version, options, code); ""
     keeps nothing."""
 
@@ -113,9 +110,7 @@ def scan_series(
     # Primary metrics are a family of their own: the others, often many, must not make them harder to find.
     primaries = sum(scanned.primary for scanned in family)
     ready = [
-        attrs.evolve(
-            scanned, series=_prepared(scanned.series, thresholds, primaries if scanned.primary else len(family))
-        )
+        replace(scanned, series=_prepared(scanned.series, thresholds, primaries if scanned.primary else len(family)))
         for scanned in _together(selected, among)
     ]
     results: dict[int, Sequence[Change]] = {}
@@ -131,7 +126,7 @@ def scan_series(
         scanned = ready[index]
         changes = slow_sessions.doubted(repository, scanned.line, results[index], speeds)
         shown = (c if scanned.primary else replace(c, primary=False) for c in changes)
-        scanned_series.append(attrs.evolve(scanned, changes=tuple(shown)))
+        scanned_series.append(replace(scanned, changes=tuple(shown)))
     return scanned_series
 
 
@@ -259,7 +254,7 @@ def _scan_many(repository: Repository, group: Sequence[Series], check: HistoryCh
     try:
         asked = _digest(msgspec.msgpack.encode(group))
     except UnicodeEncodeError:  # what has a name that is no Unicode is not kept
-        check = attrs.evolve(check, key="")
+        check = replace(check, key="")
     with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         answered, found = _DECODER.decode(model.get(_RESULTS, key) or b"" if check.key else b"")
         if answered == asked:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from perfcore.record import replace
-
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
+from perfcore.model.record import replace
 from perfcore.text import plural
 
 _Event: TypeAlias = tuple[object, ...]

@@ -18,7 +18,7 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from perfcore.errors import UsageError, nearest
 from perfcore.text import brief
@@ -27,8 +27,7 @@ _FACTS = ("type", "command", "collector", "postprocessor")
 APPLY = ("first", "all")
 
 
-@attrs.frozen
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """The properties of a profile that rules match."""
 
     type: str
@@ -37,8 +36,7 @@ class Facts:
     postprocessors: tuple[str, ...] = ()
 
 
-@attrs.frozen
-class MethodRule:
+class MethodRule(msgspec.Struct, frozen=True):
     method: str
     patterns: Mapping[str, str]
 

@@ -7,12 +7,13 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
-from perfcore.record import replace
+import msgspec
 
 from perfcore.analysis.fail_on import combined
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK
 from perfcore.model import EMPTY, Change, Pairing, Series
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 from perfcore_check_kit import method_rules, series, slow_sessions
@@ -22,8 +23,7 @@ from perfcore_check_kit.series import ConfigHistory
 _NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth
 
 
-@attrs.frozen
-class MethodVerdicts:
+class MethodVerdicts(msgspec.Struct, frozen=True):
     """The verdicts of one method on a pairing."""
 
     pairing: Pairing

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-from perfcore.record import replace
+import msgspec
 
 from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import UsageError
 from perfcore.model import Pairing, Sample, Unpaired
+from perfcore.model.record import replace
 
 if TYPE_CHECKING:
     from perfcore.model import Entry, Profile
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _UNKNOWN = "the profile does not say its configuration (config_id)"
 
 
-@attrs.frozen
-class _Key:
+class _Key(msgspec.Struct, frozen=True):
     config_id: str
     environment_id: str
 

@@ -7,10 +7,11 @@ rows name their run, the others do not count. A value that is missing, NaN or in
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import math
 from array import array
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -31,6 +32,7 @@ _FORMAT = 4  # of the rows of the read model; profiles with values of another fo
 
 Sessions: TypeAlias = tuple[tuple[str, int], ...]
 _Taken: TypeAlias = Mapping[object, str]  # the session of each run
+_Rows: TypeAlias = slice | list[int]
 
 
 class MetricValues(msgspec.Struct, frozen=True, array_like=True):
@@ -51,9 +53,7 @@ class MetricValues(msgspec.Struct, frozen=True, array_like=True):
             column.unit or units.get(column.name, ""),
             column.spec.better,
             array("d", values.values()).tobytes(),
-            tuple((name, len(list(runs))) for name, runs in groupby(taken.get(run, "") for run in values))
-            if taken
-            else (("", len(values)),) * bool(values),
+            _sessions_of(values, taken),
         )
 
     def __post_init__(self) -> None:
@@ -71,6 +71,12 @@ class MetricValues(msgspec.Struct, frozen=True, array_like=True):
         return tuple(array("d", self.data))
 
 
+def _sessions_of(runs: Collection[object], taken: _Taken) -> Sessions:
+    if not taken:
+        return (("", len(runs)),) * bool(runs)
+    return tuple((name, len(list(following))) for name, following in groupby(taken.get(run, "") for run in runs))
+
+
 Metrics = Mapping[str, MetricValues]
 _OF = "\0"  # between the name of a metric and that of its benchmark, neither of which has it
 
@@ -84,11 +90,52 @@ def of_benchmarks(profile: Profile) -> dict[str, MetricValues]:
     resources = profile.table("resources")
     assert resources is not None, "a suite has rows"
     warm, sessions_by_run, units = _warmups(profile), _taken(profile), profile.header.units
+    if not warm and all(map(_is_plain, resources.values())):
+        identity = (resources.get("run"), *benchmarks.columns(resources))
+        rows = _single_rows(tuple(None if c is None else c.__reduce__()[1] for c in identity), resources.rows)
+        if rows is not None:
+            metrics = [(m.name, m.unit or units.get(m.name, ""), m.spec.better, m.data) for m in resources.values()]
+            return {
+                key(name, benchmark): MetricValues(unit, better, _at(data, at), sessions)
+                for benchmark, runs, at in rows
+                for sessions in (_sessions_of(runs, sessions_by_run),)
+                for name, unit, better, data in metrics
+            }
     return {
         key(metric.name, benchmark): MetricValues.of(metric, units, _measured(by_run, warm), sessions_by_run)
         for benchmark, metrics in benchmarks.medians_of_runs(resources)
         for metric, by_run in metrics
     }
+
+
+def _is_plain(column: Column) -> bool:
+    """Whether every row has a finite float."""
+    return column.dtype == "f64" and column.valid is None and all(map(math.isfinite, column.data))
+
+
+@functools.lru_cache(maxsize=1)  # profiles of one history mostly have the same rows
+def _single_rows(contents: tuple[Any, ...], count: int) -> Sequence[tuple[str, Sequence[object], _Rows]] | None:
+    """(benchmark, its runs, the row of each) of a suite, from the contents of the column of runs, if there is one, and
+    of those that name the benchmarks; None where some row has no benchmark or run, or shares both with another."""
+    from perfcore.profile import benchmarks
+    from perfcore.profile.table import column, from_buffer, table
+
+    columns = [from_buffer(*content) for content in contents if content is not None]
+    numbers = column("\0", [float(row) for row in range(count)], role="value")
+    rows = [
+        (benchmark, tuple(by_run), _as_slice([int(row) for row in by_run.values() if row is not None]))
+        for benchmark, metrics in benchmarks.medians_of_runs(table("resources", [*columns, numbers]))
+        for _, by_run in metrics
+    ]
+    return rows if sum(len(runs) for _, runs, _ in rows) == count else None
+
+
+def _as_slice(rows: list[int]) -> _Rows:
+    return slice(rows[0], rows[-1] + 1) if rows == list(range(rows[0], rows[-1] + 1)) else rows
+
+
+def _at(data: memoryview, rows: _Rows) -> bytes:
+    return data[rows].tobytes() if isinstance(rows, slice) else array("d", map(data.__getitem__, rows)).tobytes()
 
 
 def _measured(by_run: Mapping[Any, float | None], warm: frozenset[object]) -> Mapping[object, float]:

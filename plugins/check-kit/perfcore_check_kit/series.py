@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-import attrs
+import msgspec
+from msgspec.structs import replace
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Entry, MinorVersion, Profile, Series
@@ -20,8 +21,7 @@ from perfcore_check_kit.run_values import MetricValues, ValueCache
 _ALL = "metrics"
 
 
-@attrs.frozen(kw_only=True)
-class MeasuredVersion:
+class MeasuredVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A version that was measured in one configuration and environment, with the ids of the profiles. `position` counts
     the measured versions of the branch, from its oldest. `next_version` is the one after it, measured or not."""
 
@@ -32,8 +32,7 @@ class MeasuredVersion:
     next_version: str = ""
 
 
-@attrs.frozen(kw_only=True)
-class ConfigHistory:
+class ConfigHistory(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that was measured in one configuration along a branch, oldest first."""
 
     config_id: str
@@ -84,7 +83,7 @@ def newest(lines: Sequence[ConfigHistory], head: str, most: int) -> list[ConfigH
 def restricted(lines: Iterable[ConfigHistory], ids: Container[str]) -> list[ConfigHistory]:
     """The lines with these versions only; those without any are left out."""
     parts = [(line, tuple(m for m in line.versions if m.version.id in ids)) for line in lines]
-    return [attrs.evolve(line, versions=versions) for line, versions in parts if versions]
+    return [replace(line, versions=versions) for line, versions in parts if versions]
 
 
 def of_version(repository: Repository, version: MinorVersion) -> list[ConfigHistory]:

@@ -8,8 +8,7 @@ from collections.abc import MutableMapping, Sequence
 from statistics import median
 from typing import TypeAlias
 
-import attrs
-from perfcore.record import replace
+from msgspec.structs import replace
 
 from perfcore.analysis.verdict_text import TIMES
 from perfcore.model import Change
@@ -32,7 +31,7 @@ def calm(repository: Repository, line: ConfigHistory) -> ConfigHistory:
     speeds = _speeds(repository, line.versions, {})
     every = [speed for version in speeds for speed in version]
     versions = zip(line.versions, speeds, strict=True)
-    return attrs.evolve(
+    return replace(
         line, versions=tuple(m for m, own in versions if machine_speed.slowness(own, every) < machine_speed.SLOW)
     )
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+import msgspec
 
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.model import Sample
@@ -20,15 +20,13 @@ Find: TypeAlias = Callable[[str], "Sequence[Ref]"]
 HEAD, ALL, PROFILES = "head", "all", "profiles"
 
 
-@attrs.frozen
-class Version:
+class Version(msgspec.Struct, frozen=True):
     """A version against the nearest ancestor that was measured alike."""
 
     id: str
 
 
-@attrs.frozen
-class Range:
+class Range(msgspec.Struct, frozen=True):
     """The history of a branch, or the part `A..B` of it. With a `part`, only its versions are looked at."""
 
     start: str = ""
@@ -36,23 +34,20 @@ class Range:
     part: VersionFilter | None = None
 
 
-@attrs.frozen
-class Profiles:
+class Profiles(msgspec.Struct, frozen=True):
     """Profiles, each against the one before it with the same configuration."""
 
     refs: tuple[Ref, ...]
 
 
-@attrs.frozen
-class ProfilePair:
+class ProfilePair(msgspec.Struct, frozen=True):
     """Two profiles that the user named."""
 
     baseline: Sample
     target: Sample
 
 
-@attrs.frozen
-class VersionPair:
+class VersionPair(msgspec.Struct, frozen=True):
     """Two versions by their full ids, such as releases: everything that both were measured with."""
 
     baseline: str

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
-from perfcore.record import replace
 import pytest
+from msgspec.structs import replace
 from perfcore_check_kit import findings, history, series
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_command_bisect import auto_range
@@ -18,7 +18,6 @@ from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore.model import Profile
-from perfcore.model.record import replace
 from perfcore.plugins.drivers import Phases
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
@@ -196,7 +195,7 @@ def test_a_suite_that_nothing_was_added_to_is_not_scanned_again(project: Project
     def scanned() -> list[ScannedSeries]:
         check = HistoryCheck.configured(repository, "changepoint")
         assert check is not None
-        counting = attrs.evolve(check, phases=_Counting(check.phases, asked))  # type: ignore[arg-type]
+        counting = replace(check, phases=_Counting(check.phases, asked))
         found = history.select_series(repository, series.config_histories(repository))
         return history.scan_series(repository, found, counting, {})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from perfcore_check_kit import run_values
 from perfcore_check_kit.run_values import MetricValues, ValueCache
 from perfcore_testing import profiles
 
+from perfcore.profile import benchmarks
 from perfcore.profile.table import column, table
 from perfcore.store.read_model import ReadModel
 
@@ -110,6 +112,55 @@ def test_amounts_know_their_sessions() -> None:
     assert run_values.of_profile(made.replace_tables(runs=taken))["wall"].sessions == (("a", 1), ("", 1), ("b", 1))
     assert run_values.of_profile(profiles.sampled())["samples"].sessions == (("", 1),)
     assert run_values.of_functions(profiles.sampled(), "samples")["main"].sessions == (("", 1),)
+
+
+_SUITES: dict[str, list[tuple[str | None, int | None, float | None, float | None]]] = {
+    "in order": [("a", 0, 1, 9), ("a", 1, 2, 8), ("b", 0, 3, 7), ("b", 1, 4, 6)],
+    "run by run": [("a", 0, 1, 9), ("b", 0, 3, 7), ("a", 1, 2, 8), ("b", 1, 4, 6)],
+    "backwards": [("b", 1, 4, 6), ("b", 0, 3, 7), ("a", 1, 2, 8), ("a", 0, 1, 9)],
+    "several rows of a run": [("a", 0, 1, 9), ("a", 0, 3, 1), ("a", 1, 2, 8), ("b", 0, 3, 7)],
+    "a row without a benchmark": [("a", 0, 1, 9), (None, 0, 3, 1), ("b", 0, 3, 7)],
+    "a row without a run": [("a", 0, 1, 9), ("a", None, 3, 1), ("b", 0, 3, 7)],
+    "a row without a value": [("a", 0, 1, 9), ("a", 1, None, 8), ("b", 0, 3, 7)],
+    "a benchmark without a metric": [("a", 0, 1, None), ("a", 1, 2, None), ("b", 0, 3, 7)],
+    "no number": [("a", 0, 1, 9), ("a", 1, math.nan, math.inf), ("b", 0, 3, 7)],
+}
+
+
+@pytest.mark.parametrize("sessions", [None, ["x", "x", "y"], ["x", "y", "x"]])
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("rows", _SUITES.values(), ids=_SUITES)
+def test_the_benchmarks_of_a_suite_have_the_medians_of_their_runs(
+    rows: list[tuple[str | None, int | None, float | None, float | None]], warm: bool, sessions: list[str] | None
+) -> None:
+    names, runs, *metrics = zip(*rows, strict=True)
+    columns = [
+        column("benchmark", list(names), dtype="str", role="benchmark"),
+        column("run", list(runs), dtype="i64", role="order"),
+        *(
+            column(name, list(cells), dtype="f64", role="value")
+            for name, cells in zip(("p", "q"), metrics, strict=True)
+        ),
+    ]
+    of_runs = [column("run", [0, 1, 2], role="order"), column("warmup", [warm, False, False], role="dimension")]
+    of_runs += [column("session", sessions, role="dimension")] if sessions else []
+    suite = profiles.profile({"resources": table("resources", columns), "runs": table("runs", of_runs)})
+    session_of = dict(enumerate(sessions or ["", "", ""]))
+    expected = {}
+    for benchmark, part in benchmarks.split(suite).items():
+        resources = part.tables["resources"]
+        for metric in resources.values():
+            amounts = {
+                run: cell
+                for run, cell in zip(resources["run"], metric, strict=True)
+                if isinstance(run, int) and cell is not None and not (warm and run == 0)
+            }
+            grouped = itertools.groupby(session_of[run] for run in amounts)
+            counts = tuple((name, len(list(following))) for name, following in grouped)
+            expected[run_values.key(metric.name, benchmark)] = (tuple(amounts.values()), counts)
+    found = run_values.of_benchmarks(suite)
+    assert {key: (values.values, values.sessions) for key, values in found.items()} == expected
+    assert list(found) == list(expected)
 
 
 def _values(model: ReadModel, config_id: str = "1:a", what: str = "metrics") -> ValueCache:

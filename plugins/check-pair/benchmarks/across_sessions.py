@@ -14,12 +14,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 import attrs
-from perfcore.record import replace
 import numpy as np
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import measured, pairing, sample
 
 from perfcore.model import Pairing, Series
+from perfcore.model.record import replace
 
 RUNS, NOISE = 10, 0.02
 OFFSETS = (0.01, 0.03, 0.05, 0.08)

@@ -18,14 +18,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import attrs
+from msgspec.structs import replace
 from perfcore_check_kit import series, slow_sessions
 from perfcore_check_kit.series import ConfigHistory
 from perfcore_check_pair import PairCheck, PairSettings
 
 from perfcore.library import open_repository
 from perfcore.model import EMPTY, Pairing, Profile, Sample, Series
-from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.repository.repository import Repository
 
@@ -84,7 +83,7 @@ def compared(repository: Repository, line: ConfigHistory, known: bool) -> Counte
 
 
 def _history(repository: Repository, line: ConfigHistory, last: int, known: bool) -> Sequence[Series]:
-    before = attrs.evolve(line, versions=line.versions[: last + 1])
+    before = replace(line, versions=line.versions[: last + 1])
     every = series.metrics(repository, slow_sessions.calm(repository, before) if known else before)
     return [of_metric for of_metric in every if of_metric.metric == "cpu"]
 

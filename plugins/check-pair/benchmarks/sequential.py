@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfcore.record import replace
 from measure import Columns, Program, busy, calibrated, compiled, in_turn
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_command_compare.batches import Look, Samples, interim_looks
@@ -29,6 +28,7 @@ from perfcore_testing.check import pairing
 from report import ANSWERS, profiles
 
 from perfcore.model import Change, Job, Measured, Profile
+from perfcore.model.record import replace
 from perfcore.profile.table import column
 from perfcore.text import align
 

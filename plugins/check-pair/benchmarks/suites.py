@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import math
 
-from perfcore.record import replace
 import numpy as np
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import measured, pairing
 
 from perfcore.model import Pairing
+from perfcore.model.record import replace
 
 PLANTED = (("none", 0.0), ("one", 0.03), ("one", 0.05), ("one", 0.10), ("third", 0.05), ("all", 0.05))
 CHANGES = ("degradation", "optimization")

@@ -8,7 +8,9 @@ import math
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import asdict, replace
 from perfcore_check_kit import machine_speed, run_values
 
 from perfcore.analysis.verdict_text import TIMES
@@ -32,8 +34,7 @@ _ALIKE = 1e-9  # below it the shares of sessions differ by rounding
 WALL = "wall"
 
 
-@attrs.frozen(eq=False)
-class _Comparison:
+class _Comparison(msgspec.Struct, frozen=True, eq=False):
     """A pairing as it was read: the runs of both sides, which of them are partners, and why they should not be
     compared (`obstacle`) or not be believed (`doubt`)."""
 
@@ -74,7 +75,7 @@ def _change(comparison: _Comparison, name: str, primary: bool) -> Change:
         baseline=pairing.baseline.label,
         target=pairing.target.label,
         primary=primary,
-        **attrs.asdict(verdict),
+        **asdict(verdict),
     )
 
 
@@ -100,7 +101,7 @@ def _verdict(comparison: _Comparison, name: str, primary: bool) -> Verdict:
     if verdict.kind not in ("degradation", "optimization"):
         return verdict
     reason = clock.explanation(comparison.pairing, question.unit, verdict.ratio)
-    return attrs.evolve(verdict, evidence=f"{verdict.evidence}; {reason}") if reason else verdict
+    return replace(verdict, evidence=f"{verdict.evidence}; {reason}") if reason else verdict
 
 
 def _shared(comparison: _Comparison, name: str, kept: Flags) -> suite_factor.Part | None:
@@ -121,10 +122,10 @@ def _decided(question: Question, settings: PairSettings, shared: suite_factor.Pa
         return whole
     notes = (*question.notes, wording.shared(shared.benchmarks))
     own = decide(
-        attrs.evolve(question, shared=shared.logarithms, notes=notes, comparisons=2 * question.comparisons), settings
+        replace(question, shared=shared.logarithms, notes=notes, comparisons=2 * question.comparisons), settings
     )
     if own.kind == "same" and whole.kind != "same":
-        return attrs.evolve(own, kind="cannot tell", needed=whole.needed, reason=wording.with_suite(whole.needed))
+        return replace(own, kind="cannot tell", needed=whole.needed, reason=wording.with_suite(whole.needed))
     return own
 
 
@@ -186,7 +187,7 @@ def _spread(comparison: _Comparison, name: str, drift: float) -> SessionSpread:
 
 def _history(comparison: _Comparison, name: str) -> list[Series]:
     """The metric over the versions before."""
-    wanted = name, "", _unit(comparison, name)
+    wanted = name, comparison.pairing.benchmark, _unit(comparison, name)
     every = comparison.pairing.history()
     return [series for series in every if (series.metric, series.resource, series.unit) == wanted]
 

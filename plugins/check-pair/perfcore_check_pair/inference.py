@@ -11,7 +11,7 @@ import functools
 import math
 from typing import TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +27,7 @@ _HALVINGS = 50  # of a bracket, after which a quantile is exact to 15 digits
 _MOST_DRAWS = 20_000_000
 
 
-@attrs.frozen
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """The logarithm of a ratio with its interval, and the p-value of the hypothesis that it is 0."""
 
     center: float
@@ -82,6 +81,12 @@ def midmean(values: Array) -> float:
     """The mean of the middle half: nearly as steady as the mean of normal noise, and deaf to outliers."""
     # Of normal noise its variance is 1.19 times that of the mean, where the median's is 1.5 to 1.6 times.
     return float(np.sort(values)[_middle(len(values))].mean())
+
+
+def midmeans(rows: Array) -> Array:
+    """Those of rows."""
+    means: Array = np.sort(rows, axis=1)[:, _middle(rows.shape[1])].mean(axis=1)
+    return means
 
 
 def signed_rank(differences: Array) -> float:

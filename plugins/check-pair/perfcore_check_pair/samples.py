@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +26,7 @@ Key: TypeAlias = tuple[str, int]
 Indexes: TypeAlias = list[int]
 
 
-@attrs.frozen
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One run: `key` is its session and block, where the profile has them."""
 
     key: Key | None = None
@@ -37,8 +36,7 @@ class Run:
     exit: int | None = None
 
 
-@attrs.frozen(eq=False)
-class Metric:
+class Metric(msgspec.Struct, frozen=True, eq=False):
     """The amounts of one metric, one per run, NaN where a run has none. `exact` is a deterministic quantity by the
     declaration of every profile."""
 
@@ -48,8 +46,7 @@ class Metric:
     exact: bool = False
 
 
-@attrs.frozen(eq=False)
-class Runs:
+class Runs(msgspec.Struct, frozen=True, eq=False):
     """All runs of a sample, in order, with their metrics in the order of their columns."""
 
     runs: tuple[Run, ...]

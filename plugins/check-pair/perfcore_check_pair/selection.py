@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
 
 from perfcore_check_pair import wording
@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 Masks: TypeAlias = "tuple[Flags, Flags]"
 
 
-@attrs.frozen(eq=False)
-class Measured:
+class Measured(msgspec.Struct, frozen=True, eq=False):
     """The amounts of one metric on one side, NaN where a run has none, and which runs were disturbed."""
 
     amounts: Array
     disturbed: Flags
 
 
-@attrs.frozen(eq=False)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True, eq=False):
     """The compared values, which of those of the target they are, notes on the excluded ones, and the reason to doubt
     the compared ones, if there is any."""
 

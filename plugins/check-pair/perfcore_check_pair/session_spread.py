@@ -15,19 +15,20 @@ from __future__ import annotations
 
 import functools
 import math
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from statistics import NormalDist, median
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from perfcore_check_kit import machine_speed
 
-from perfcore_check_pair.inference import midmean
+from perfcore_check_pair.inference import midmean, midmeans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from perfcore.model import Series
 
@@ -65,8 +66,7 @@ _BUSY_SHARE = 0.5  # of the runs disturbed
 FEW = 4
 
 
-@attrs.frozen
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """The logarithm of a ratio of two measurements that share no session. Its variance is `sessions` times that of a
     session's offset, plus `noise` of the runs. `pair` are their sessions, and `same_code` those of one version."""
 
@@ -77,8 +77,7 @@ class Difference:
     same_code: bool
 
 
-@attrs.frozen(eq=False)
-class SessionSpread:
+class SessionSpread(msgspec.Struct, frozen=True, eq=False):
     """The posterior of sigma: the weight of each value of the grid. `differences` told it, of so many `sessions`."""
 
     weights: Array
@@ -183,19 +182,28 @@ def estimate(differences: Sequence[Difference], session_drift: float) -> Session
 def differences(series: Series, environment: str, target: str | None) -> Iterator[Difference]:
     """The differences between sessions of a series in one environment. The target of a comparison is compared with no
     neighbour: what is to be explained is no evidence."""
-    measured = [
-        (version, _measurements(series, position))
-        for position, version in enumerate(series.versions)
-        if environment in ("", series.environments[position]) and min(series.values[position], default=0) > 0
+    positions = [
+        position
+        for position, own in enumerate(series.environments)
+        if environment in ("", own) and min(series.values[position], default=0) > 0
     ]
-    noise = _noise([runs for _, sessions in measured for runs in sessions.values()])
-    for _, sessions in measured:
-        names = list(sessions)
-        for first, second in pairwise(names):
-            yield _difference({first: sessions[first]}, {second: sessions[second]}, noise, same_code=True)
-    for (before, earlier), (after, later) in pairwise(measured):
-        if target not in (before, after) and earlier.keys().isdisjoint(later):
-            yield _difference(earlier, later, noise, same_code=False)
+    amounts = _logarithms([series.values[position] for position in positions])
+    levels = _of_each(midmeans, amounts)
+    measured = [
+        _Measured(series.versions[position], _by_session(series, position, runs), len(runs), level)
+        for position, runs, level in zip(positions, amounts, levels, strict=True)
+    ]
+    noise = _noise([runs for version in measured for runs in version.sessions.values()])
+    for version in measured:
+        if len(version.sessions) > 1:
+            parts = [
+                _Measured(version.version, {name: runs}, len(runs), midmean(runs))
+                for name, runs in version.sessions.items()
+            ]
+            yield from (_difference(*pair, noise, same_code=True) for pair in pairwise(parts))
+    for before, after in pairwise(measured):
+        if target not in (before.version, after.version) and before.sessions.keys().isdisjoint(after.sessions):
+            yield _difference(before, after, noise, same_code=False)
 
 
 def shares(sessions: Sequence[object]) -> dict[object, float]:
@@ -210,34 +218,65 @@ def variance_of_sessions(baseline: Shares, target: Shares) -> float:
     return sum((target.get(name, 0.0) - baseline.get(name, 0.0)) ** 2 for name in names)
 
 
-def _measurements(series: Series, position: int) -> dict[object, Array]:
-    """The logarithms of the runs of a version, by session. Runs of no known session share one of their own."""
-    amounts = np.log(np.asarray(series.values[position], dtype=np.float64))
+class _Measured(NamedTuple):
+    """A version, or what one session measured of it: the logarithms of its runs by session, how many these
+    are, and their midmean."""
+
+    version: str
+    sessions: Mapping[object, Array]
+    size: int
+    level: float
+
+
+def _logarithms(values: Sequence[Sequence[float]]) -> list[Array]:
+    lengths = list(map(len, values))
+    every = np.log(np.fromiter(chain.from_iterable(values), dtype=np.float64, count=sum(lengths)))
+    ends = list(accumulate(lengths, initial=0))
+    return [every[start:end] for start, end in pairwise(ends)]
+
+
+def _of_each(of_rows: Callable[[Array], Array], measurements: Sequence[Array]) -> list[float]:
+    """A figure of each measurement. Most have as many runs as others, so that NumPy takes a few steps for all."""
+    by_count: dict[int, list[int]] = {}
+    for index, runs in enumerate(measurements):
+        by_count.setdefault(len(runs), []).append(index)
+    figures = [0.0] * len(measurements)
+    for indexes in by_count.values():
+        rows = np.array([measurements[index] for index in indexes])
+        for index, figure in zip(indexes, of_rows(rows).tolist(), strict=True):
+            figures[index] = figure
+    return figures
+
+
+def _by_session(series: Series, position: int, amounts: Array) -> Mapping[object, Array]:
+    """The runs of a version by session. Those of no known session share one of their own."""
     sessions = series.sessions[position] if series.sessions else ()
     if sum(count for _, count in sessions) != len(amounts):
         sessions = (("", len(amounts)),)
+    if len(sessions) == 1:
+        return {sessions[0][0] or position: amounts}
     names = [name or position for name, count in sessions for _ in range(count)]
     return {name: amounts[[other == name for other in names]] for name in dict.fromkeys(names)}
 
 
 def _noise(measurements: Sequence[Array]) -> float:
     """The variance of a run within its session: the median of all measurements."""
-    variances = [float(runs.var(ddof=1)) for runs in measurements if len(runs) > 1]
+    variances = _of_each(lambda rows: rows.var(axis=1, ddof=1), [runs for runs in measurements if len(runs) > 1])
     return median(variances) if variances else 0.0
 
 
-def _difference(
-    before: Mapping[object, Array], after: Mapping[object, Array], noise: float, *, same_code: bool
-) -> Difference:
-    sides = [np.concatenate(list(side.values())) for side in (before, after)]
-    portions = [
-        {name: len(runs) / sum(map(len, side.values())) for name, runs in side.items()} for side in (before, after)
-    ]
+def _difference(before: _Measured, after: _Measured, noise: float, *, same_code: bool) -> Difference:
+    """Of two that share no session."""
+    sides = before, after
+    sessions = 2.0  # of one each, as nearly always
+    if len(before.sessions) > 1 or len(after.sessions) > 1:
+        portions = [{name: len(runs) / side.size for name, runs in side.sessions.items()} for side in sides]
+        sessions = variance_of_sessions(*portions)
     return Difference(
-        size=midmean(sides[1]) - midmean(sides[0]),
-        sessions=variance_of_sessions(*portions),
-        noise=noise * sum(_MIDMEAN / len(side) for side in sides),
-        pair=(frozenset(before), frozenset(after)),
+        size=after.level - before.level,
+        sessions=sessions,
+        noise=noise * (_MIDMEAN / before.size + _MIDMEAN / after.size),
+        pair=(frozenset(before.sessions), frozenset(after.sessions)),
         same_code=same_code,
     )
 
@@ -251,7 +290,7 @@ def _joined(differences: Sequence[Difference]) -> Iterator[Difference]:
         first, count = meetings[0], len(meetings)
         sizes = [meeting.size if meeting.pair == first.pair else -meeting.size for meeting in meetings]
         noise = sum(meeting.noise for meeting in meetings) / count**2
-        yield attrs.evolve(first, size=sum(sizes) / count, noise=noise)
+        yield replace(first, size=sum(sizes) / count, noise=noise)
 
 
 def _density(sizes: Array, variances: Array) -> Array:

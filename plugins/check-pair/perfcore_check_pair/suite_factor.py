@@ -22,7 +22,7 @@ import functools
 import math
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
 
 from perfcore_check_pair import samples
@@ -49,16 +49,14 @@ _SHARES = 0.3  # standard deviation of the shares of benchmarks, as the check `c
 _SURE = 3.0
 
 
-@attrs.frozen(eq=False)
-class Part:
+class Part(msgspec.Struct, frozen=True, eq=False):
     """The logarithms of what the pairs of a benchmark have of the factor, estimated from so many benchmarks."""
 
     logarithms: Array
     benchmarks: int
 
 
-@attrs.frozen(eq=False)
-class Shared:
+class Shared(msgspec.Struct, frozen=True, eq=False):
     """What each benchmark of a suite has of the factor of each pair, by its name, and of how many benchmarks."""
 
     parts: Mapping[str, Mapping[PairKey, float]]

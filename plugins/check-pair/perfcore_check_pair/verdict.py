@@ -17,8 +17,9 @@ import math
 from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from perfcore_check_pair import wording
 from perfcore_check_pair.inference import (
@@ -50,8 +51,7 @@ Levels: TypeAlias = "tuple[float | None, float | None]"
 """An amount for the baseline and one for the target."""
 
 
-@attrs.frozen(eq=False)
-class Apart:
+class Apart(msgspec.Struct, frozen=True, eq=False):
     """The sides were measured in different sessions: how much sessions differ here, how often the variance of a
     session is in the difference of the sides, and by how much two sessions are taken to differ. `busy` is the variance
     that is added because the machine was busy, and `slowness` the logarithm by which it was slower than it can be."""
@@ -63,8 +63,7 @@ class Apart:
     slowness: float = 0.0
 
 
-@attrs.frozen(eq=False, kw_only=True)
-class Question:
+class Question(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The amounts of one metric on both sides; of `paired` ones, items k of both belong together.
 
     `obstacle` says why the sides cannot be compared at all, `doubt` why a difference would not be due to the
@@ -86,7 +85,7 @@ class Question:
     notes: tuple[str, ...] = ()
     exact: bool = False
     apart: Apart | None = None
-    shared: Array = attrs.field(factory=lambda: np.zeros(0))
+    shared: Array = msgspec.field(default_factory=lambda: np.zeros(0))
 
     @property
     def logarithms(self) -> tuple[Array, Array]:
@@ -95,8 +94,7 @@ class Question:
         return np.log(self.baseline), target - self.shared if len(self.shared) else target
 
 
-@attrs.frozen(kw_only=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a question; the fields are those of a Change."""
 
     kind: ChangeKind
@@ -125,11 +123,11 @@ def decide(question: Question, settings: PairSettings) -> Verdict:
         verdict.evidence,
     ]
     if question.doubt:
-        verdict = attrs.evolve(verdict, kind="cannot tell", reason=question.doubt)
+        verdict = replace(verdict, kind="cannot tell", reason=question.doubt)
         parts.append(wording.doubted(question.doubt))
     evidence = "; ".join(text for text in parts if text)
     levels = _levels(question, verdict.ratio, values)
-    return attrs.evolve(verdict, evidence=evidence, baseline_value=levels[0], target_value=levels[1])
+    return replace(verdict, evidence=evidence, baseline_value=levels[0], target_value=levels[1])
 
 
 def _levels(question: Question, ratio: float | None, medians: Levels) -> Levels:
@@ -254,7 +252,7 @@ def _with_ratio(verdict: Verdict, estimate: Estimate, settings: PairSettings) ->
     low, ratio, high = _ratio(estimate.low), _ratio(estimate.center), _ratio(estimate.high)
     if low is None or ratio is None or high is None:
         return verdict
-    return attrs.evolve(verdict, low=low, ratio=ratio, high=high, confidence=settings.confidence)
+    return replace(verdict, low=low, ratio=ratio, high=high, confidence=settings.confidence)
 
 
 def _rule(question: Question, settings: PairSettings, estimate: Estimate, needed: int | None) -> tuple[ChangeKind, str]:
@@ -285,7 +283,7 @@ def _widened(estimate: Estimate, apart: Apart, confidence: float) -> Estimate:
     """The estimate with an interval and a p-value that include how much sessions differ."""
     quantile = NormalDist().inv_cdf((1 + confidence) / 2)
     below, above = (((bound - estimate.center) / quantile) ** 2 + apart.busy for bound in (estimate.low, estimate.high))
-    return attrs.evolve(
+    return replace(
         estimate,
         low=estimate.center - apart.spread.half_width(apart.sessions, below, confidence),
         high=estimate.center + apart.spread.half_width(apart.sessions, above, confidence),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
@@ -63,6 +62,39 @@ def test_the_history_says_how_large_a_change_between_sessions_has_to_be(offset: 
     levels[-1] = levels[-2] + np.log(1.08)
     change = _compare(_pairing(_series(levels, draw)))
     assert change.kind == kind, change.evidence
+
+
+def test_the_history_of_a_benchmark_says_it_of_its_suite() -> None:
+    draw = np.random.default_rng(1)
+    levels = draw.normal(0, 0.003, 13)
+    levels[-1] = levels[-2] + np.log(1.08)
+    series = _series(levels, draw)
+    of_command = _compare(_pairing(series))
+    pair = replace(_pairing(replace(series, resource="parse")), benchmark="parse")
+    assert _compare(pair) == of_command
+    of_another = replace(pair, benchmark="sort")
+    assert _compare(of_another).kind == "cannot tell"
+
+
+def test_versions_of_several_sessions_and_of_one_tell_their_differences() -> None:
+    """Of versions with unlike numbers of runs; a session that another version has as well tells nothing."""
+    series = Series(
+        config_id="c" * 40,
+        metric="cpu",
+        unit="ns",
+        resource="",
+        versions=("a", "b", "c", "d", "e"),
+        environments=("e" * 40,) * 5,
+        values=((1.0, 1.0), (2.0, 4.0, 4.0), (3.0,), (5.0, 5.0), (7.0, 0.0)),
+        sessions=((("x", 2),), (("y", 1), ("z", 2)), (("z", 1),), (("", 2),), (("w", 2),)),
+    )
+    told = [(round(float(np.exp(d.size)), 9), d.sessions, d.same_code) for d in differences(series, "e" * 40, None)]
+    middle = np.sort(np.log([2.0, 4.0, 4.0]))  # of three runs the middle half is all
+    assert told == [
+        (2.0, 2.0, True),
+        (round(float(np.exp(middle.mean())), 9), 1 + 1 / 9 + 4 / 9, False),
+        (round(5 / 3, 9), 2.0, False),
+    ]
 
 
 def test_the_evidence_names_where_the_variance_comes_from() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import attrs
-from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
@@ -19,6 +18,7 @@ from perfcore_command_compare.sequential import looks, settles, shares
 from perfcore_testing.check import measured, noisy, pairing
 
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 TRIALS, MOST = 1000, 42
 SETTINGS = PairSettings(resamples=400)

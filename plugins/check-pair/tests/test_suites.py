@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from perfcore.record import replace
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import measured, pairing
 
 from perfcore.model import Change, Pairing
+from perfcore.model.record import replace
 
 SUITES = range(200, 212)
 

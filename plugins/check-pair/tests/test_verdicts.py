@@ -6,7 +6,6 @@ import subprocess
 import sys
 from typing import Any
 
-from perfcore.record import replace
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import Amounts, measured, noisy, pairing

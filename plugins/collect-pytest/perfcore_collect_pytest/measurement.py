@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from perfcore.record import replace
 
 from perfcore import environment
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.library import History, open_repository
 from perfcore.measure import runner
 from perfcore.model import Job, Plan, Profile, Step
+from perfcore.model.record import replace
 from perfcore.plugins.registry import Plugins
 from perfcore_collect_pytest.collector import WHOLE
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from perfcore.record import replace
 import pytest
 from perfcore_collect_pytest.measurement import SessionResult
 from perfcore_collect_pytest.report import Line, lines
@@ -10,6 +9,7 @@ from perfcore_collect_pytest.report import Line, lines
 from perfcore.analysis.check_result import CheckResult
 from perfcore.model import Change, Header, Profile, Tool
 from perfcore.model.changes import ChangeKind
+from perfcore.model.record import replace
 from perfcore.profile.recording import RUN
 from perfcore.profile.table import ColumnSpec, TableBuilder
 

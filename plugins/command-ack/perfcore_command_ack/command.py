@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec.structs import asdict
 import typer
+from msgspec.structs import asdict
 
 from perfcore.cli import listing
 from perfcore.cli.console import Console

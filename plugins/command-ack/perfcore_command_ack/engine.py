@@ -6,13 +6,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Sequence
 
-from perfcore.record import replace
 from perfcore_command_kit import accepted_file, decisions
 from perfcore_command_kit.accepted_file import Entry
 
 from perfcore.analysis.note_keys import ACCEPTED_FILE
 from perfcore.model import Change
 from perfcore.model.decisions import Decision
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.text import percent
 from perfcore_command_ack import entries_file, triage

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
-from perfcore.record import replace
 from msgspec.structs import asdict
 from perfcore_check_kit import history
 from perfcore_command_check.companions import came_with
@@ -28,6 +27,7 @@ from perfcore.errors import AmbiguousError, NotFoundError, PerfError, UsageError
 from perfcore.model import Change
 from perfcore.model.decisions import ACCEPTED, CONFIRMED, ENVIRONMENT, FALSE_ALARM, FIXED, WITHDRAWN, Decision, Standing
 from perfcore.model.listener import Listener, SilentListener
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.text import brief, percent
 

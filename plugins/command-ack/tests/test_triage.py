@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from perfcore.record import replace
 import pytest
 from jsonschema import Draft202012Validator
 from perfcore_command_ack import triage
@@ -19,6 +18,7 @@ from perfcore_testing.project import Project, new_repository
 
 from perfcore.errors import UsageError
 from perfcore.library import open_repository
+from perfcore.model.record import replace
 
 MS = 1_000_000
 

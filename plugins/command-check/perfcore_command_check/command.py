@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from perfcore.record import replace
 import typer
+from msgspec.structs import replace
 from perfcore_check_kit import checks, target
 from perfcore_check_kit.checks import CheckOptions
 from perfcore_check_kit.run_values import MACHINE

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from perfcore.record import replace
 from perfcore_check_kit import conclusions
 
 from perfcore.analysis.check_result import CheckResult
@@ -22,6 +21,7 @@ from perfcore.errors import PerfError, VersionError
 from perfcore.library import History
 from perfcore.model import Change
 from perfcore.model.listener import Listener
+from perfcore.model.record import replace
 from perfcore.text import percent, plural
 from perfcore_command_check import stored_commands
 

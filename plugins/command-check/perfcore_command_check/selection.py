@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from perfcore.record import replace
 from perfcore_check_kit import conclusions
 
 from perfcore.analysis.check_result import CheckResult
+from perfcore.model.record import replace
 from perfcore.profile.benchmarks import matches
 from perfcore.text import printable
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from perfcore.record import replace
 from perfcore_command_check import check_table, companions
 from perfcore_testing.results import change
 
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 CPU = change(id="c")
 WALL = change(id="w", metric="wall", primary=False)

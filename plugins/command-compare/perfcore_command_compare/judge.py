@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import attrs
-from perfcore.record import replace
 from perfcore_check_kit import method_rules, pair_checks, pairing
 
 from perfcore.analysis import fail_on
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Pairing, Unpaired
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import Phases
 from perfcore.text import printable
 from perfcore_command_compare import suites

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
-from perfcore.record import replace
 from perfcore_check_kit import checks
 from perfcore_check_kit.checks import CheckOptions
 from perfcore_check_kit.target import VersionPair
@@ -23,6 +22,7 @@ from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule, parse_rules
 from perfcore.errors import UsageError, nearest
 from perfcore.model import Change, Unpaired
 from perfcore.model.listener import Listener
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.text import brief
 

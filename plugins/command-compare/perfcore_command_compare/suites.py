@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfcore.record import replace
 from perfcore_check_kit.benchmark_pairs import expanded
 from perfcore_check_kit.pair_checks import of_benchmark
 
 from perfcore.errors import UsageError
 from perfcore.model import Change, Pairing, Unpaired
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import Phases
 from perfcore.profile import benchmarks
 from perfcore.text import brief

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from perfcore.record import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from perfcore_testing.check import measured
 
 from perfcore.errors import CommandFailedError
 from perfcore.model import Change, Job, Measured
+from perfcore.model.record import replace
 
 SAME = Change(id="1", kind="same", metric="cpu", ratio=1.0, low=0.99, high=1.01)
 UNKNOWN = Change(id="1", kind="cannot tell", metric="cpu", ratio=1.0, low=0.9, high=1.1, needed=500)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from perfcore.record import replace
 import pytest
 from jsonschema import Draft202012Validator
 from perfcore_command_compare.batches import stop_reason

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
-from msgspec.structs import asdict
 import msgspec
+from msgspec.structs import asdict
 
 from perfcore.analysis.note_keys import ACCEPTED
 from perfcore.errors import FormatError
@@ -24,7 +23,8 @@ from perfcore.text import encodable
 FORMAT = 1  # of the stored note; a newer one is an error that names the upgrade
 SUBJECT = ACCEPTED
 TYPE = "acceptance"
-_OPTIONAL = {field.name: field.default for field in attrs.fields(Decision)[8:]}  # those that came after version 0.1
+_LATER = Decision.__struct_fields__[8:]  # fields that came after version 0.1
+_OPTIONAL = dict(zip(_LATER, Decision.__struct_defaults__[-len(_LATER) :], strict=True))
 
 
 def keep(store: Store, decision: Decision) -> str:

@@ -10,13 +10,13 @@ import datetime
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-import attrs
-from perfcore.record import replace
+import msgspec
 
 from perfcore.analysis import note_keys
 from perfcore.errors import PerfError
 from perfcore.model import Change, MinorVersion
 from perfcore.model.decisions import FIXED, Decision, Standing
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.store import notes
 from perfcore.text import percent
@@ -27,8 +27,7 @@ from perfcore_command_kit import accepted_file, decisions
 _GROWTH = 1.5
 
 
-@attrs.frozen
-class Standings:
+class Standings(msgspec.Struct, frozen=True):
     """Reads all decisions of a repository once. `today` is a date such as 2026-01-31; `head` is the version at which
     they are looked at (None: the one that is checked out)."""
 

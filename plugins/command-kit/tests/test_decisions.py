@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from perfcore.record import replace
 import pytest
 from perfcore_command_kit import decisions
 from perfcore_command_store.examination import examine
@@ -16,6 +15,7 @@ from perfcore_testing.memory import MemoryStorage
 from perfcore.errors import FormatError
 from perfcore.model import Change
 from perfcore.model.decisions import Decision
+from perfcore.model.record import replace
 from perfcore.store import notes
 from perfcore.store.store import Store
 

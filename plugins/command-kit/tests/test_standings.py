@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-from perfcore.record import replace
 import pytest
+from msgspec.structs import replace
 from perfcore_command_kit import decisions
 from perfcore_command_kit.standings import Standings
 from perfcore_testing import results
@@ -87,7 +86,7 @@ def test_it_ends_where_the_branch_has_its_version(
     assert reopened(standings, step(1)) == "", "there is no such version yet"
     project.git("tag", "v2.0", versions[3])
     assert reopened(standings, step(1)) == "the decision ended at v2.0"
-    assert reopened(attrs.evolve(standings, head=versions[2]), step(1)) == "", "an older version does not have it"
+    assert reopened(replace(standings, head=versions[2]), step(1)) == "", "an older version does not have it"
     gone = decided(repository, step(1), until_version="--output=x", time=2)
     assert reopened(gone, step(1)) == ""
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import attrs
+import msgspec
+from msgspec.structs import asdict
 from perfcore_site_kit.fingerprints import Fingerprints, digest
 from perfcore_site_kit.page_types import DATA, FILES, SiteOptions
 from perfcore_site_kit.site import Site
@@ -36,8 +37,7 @@ BADGE = "badge.svg"
 _REFERENCE = re.compile(rb'data-file="[./]*(' + DATA.encode() + rb'/[0-9a-f]{20}\.js)"')
 
 
-@attrs.frozen(kw_only=True)
-class PublishResult:
+class PublishResult(msgspec.Struct, frozen=True, kw_only=True):
     """A published folder: how many of its files were made, kept as they were, and removed since the last time."""
 
     folder: Path
@@ -47,7 +47,7 @@ class PublishResult:
 
     def as_json(self) -> dict[str, Any]:
         """As in docs/schemas/publish.json."""
-        return {"schema": SCHEMA, **attrs.asdict(self), "folder": str(self.folder)}
+        return {"schema": SCHEMA, **asdict(self), "folder": str(self.folder)}
 
 
 def publish(
@@ -68,7 +68,7 @@ def publish(
     with Folder(folder, kind=KIND, fresh=fresh) as target:  # refused before anything is derived
         site = Site(repository, SiteOptions(title=title, head=head), listener)
         prints = Fingerprints(site)
-        pages = list(site.pages())
+        pages = site.pages()
         for number, path in enumerate(pages):
             if listener is not None:
                 listener.progress(number, len(pages), "pages")

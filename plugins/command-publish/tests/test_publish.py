@@ -15,10 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
-import attrs
 import feedparser  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from perfcore_command_publish import badge, engine
 from perfcore_command_publish.contract import PublishContract
 from perfcore_site_kit.site import Site
@@ -234,8 +234,8 @@ def test_badges_say_the_state(measured: Project, tmp_path: Path, files: Files) -
 
 def test_the_badge_of_a_newest_version_without_measurements_calls_it_not_measured(measured: Project) -> None:
     branch = Site(repository(measured)).branch
-    series = tuple(attrs.evolve(row, changes=(), newest=0) for row in branch.series)
-    picture = badge.of_branch(attrs.evolve(branch, series=series))
+    series = tuple(replace(row, changes=(), newest=0) for row in branch.series)
+    picture = badge.of_branch(replace(branch, series=series))
     assert ElementTree.fromstring(picture)[0].text == "performance: ○ not measured"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import attrs
+import msgspec
 from perfcore_command_kit import report_text
 from perfcore_command_kit.standings import Standings
 
@@ -13,8 +13,7 @@ from perfcore.model.decisions import ACCEPTED, Decision
 from perfcore.repository.repository import Repository
 
 
-@attrs.frozen(kw_only=True)
-class Decided:
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
     """By the id of a change: `accepted` has the reason for each that fails no check by a decision, `words` what was
     decided about each, also where it holds no longer."""
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from urllib.parse import unquote
 
-from perfcore.record import replace
 from perfcore_report_ci import github
 from perfcore_report_ci.locations import Location
 from perfcore_testing import hostile
@@ -14,6 +13,7 @@ from perfcore_testing import hostile
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 _COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)(?:,file=[^:,\r\n]*,line=\d+)?::([^\r\n]*)")
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from perfcore.record import replace
 from perfcore_report_ci import junit
 from perfcore_testing import hostile
 
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 # What the schema of the Jenkins plugin for JUnit allows, as far as it is written: attributes and children, in order.
 SHAPE = {

@@ -6,7 +6,6 @@ import html
 from collections.abc import Callable
 from typing import Any
 
-from perfcore.record import replace
 from markdown_it import MarkdownIt
 from perfcore_report_ci import markdown
 from perfcore_testing import hostile
@@ -14,6 +13,7 @@ from perfcore_testing import hostile
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 OURS = {"<code>", "</code>", "<details>", "</details>", "<summary>", "</summary>"}
 

@@ -9,7 +9,6 @@ from importlib import resources
 from typing import Any
 from urllib.parse import unquote
 
-from perfcore.record import replace
 import pytest
 from perfcore_report_ci import sarif
 from perfcore_report_ci.locations import Location
@@ -18,6 +17,7 @@ from perfcore_testing import hostile
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 LEVELS = {"note", "warning", "error"}
 

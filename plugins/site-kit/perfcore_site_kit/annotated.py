@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
 import msgspec
 from perfcore_command_kit.sources import VersionSources
 from perfcore_view_kit.source_pages import INDEX, SourceLink, SourcePages, SourcePagesView
@@ -36,8 +35,7 @@ _TOP = 10  # functions of a version that its page lists
 _MOST = 20  # configurations of a version
 
 
-@attrs.frozen(kw_only=True)
-class Contents:
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What other pages need to know of the annotated sources of a profile: the names of the pages, and the functions
     that took most."""
 

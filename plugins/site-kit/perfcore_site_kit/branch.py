@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import attrs
+import msgspec
 
 from perfcore.model import Change, MetricHistory, MinorVersion, Point
 from perfcore_site_kit import paths
@@ -19,8 +19,7 @@ _SHORT = 10  # digits of a version's id in a `Change`
 Values = tuple[float | None, ...]
 
 
-@attrs.frozen(kw_only=True)
-class SeriesRow:
+class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one benchmark or command over the branch. Positions count the measured versions, from the oldest.
 
     `newest` is the last position with a value, which is `median` of `runs` runs; `spark` is the series reduced to at
@@ -79,9 +78,8 @@ class SeriesRow:
         )
 
 
-# Without slots, because `functools.cached_property` needs the `__dict__` of the instance.
-@attrs.frozen(kw_only=True, slots=False, eq=False)
-class Branch:
+# With a `__dict__`, which `functools.cached_property` needs.
+class Branch(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """The measured versions of a branch, oldest first, its series, the reasons for which changes were accepted, and
     what was decided about each in words.
     `state` says what it was derived from."""

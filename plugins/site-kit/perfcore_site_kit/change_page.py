@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 from markupsafe import Markup
+from msgspec.structs import replace
 from perfcore_view_kit.chart import ChartOptions
 
 from perfcore.errors import NotFoundError, PerfError
@@ -98,7 +98,7 @@ def _chart(view: View, at: int, change: Change) -> Markup | None:
             break
     middle = next((at for at, point in enumerate(points) if branch.position[point.version.id] >= position), 0)
     drawn = view.runs(row, points[max(0, middle - _AROUND) : middle + _AROUND + 1])
-    return view.figure(attrs.evolve(drawn, title="Around the change"), ChartOptions(id="around", height=240))
+    return view.figure(replace(drawn, title="Around the change"), ChartOptions(id="around", height=240))
 
 
 def _facts(change: Change, item: data.ListedChange) -> list[tuple[str, str]]:

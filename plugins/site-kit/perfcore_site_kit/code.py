@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 from perfcore_command_diff import engine, matching
 from perfcore_command_kit.sources import VersionSources
 from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
@@ -27,8 +27,7 @@ _STYLE = re.compile(r"<style>[^<]*</style>\n?")
 _SHARES = (None, 0.05, 0.2, 1.0, 5.0)  # per cent of the whole
 
 
-@attrs.frozen(kw_only=True)
-class CodeDifference:
+class CodeDifference(msgspec.Struct, frozen=True, kw_only=True):
     """The difference of the newest profiles of two versions in one configuration."""
 
     baseline: MinorVersion

@@ -11,7 +11,6 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
 import msgspec
 from perfcore_check_kit import pairing as pairings
 from perfcore_check_kit.benchmark_pairs import expanded
@@ -27,14 +26,13 @@ if TYPE_CHECKING:
 
     from perfcore.repository.repository import Repository
 
-_FORMAT = 1  # of the rows
+_FORMAT = 2  # of the rows, and of what checks answer
 _SPACE = "comparisons"
 _Stored: TypeAlias = tuple[tuple[Change, ...], tuple[Unpaired, ...]]
 _DECODER = msgspec.msgpack.Decoder(_Stored)
 
 
-@attrs.frozen(kw_only=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """What differs between two versions: a verdict for every metric of each configuration that both were measured in.
     `unpaired` is what only one of them has."""
 

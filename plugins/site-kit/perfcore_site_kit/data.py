@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-import attrs
+import msgspec
 from perfcore_view_kit.history_chart import undecided
 
 from perfcore.model import Change, MinorVersion
@@ -21,8 +21,7 @@ GROUPS = 100
 """Groups of changes on one page."""
 
 
-@attrs.frozen(kw_only=True)
-class SeriesState:
+class SeriesState(msgspec.Struct, frozen=True, kw_only=True):
     """A series with what became of it. `change` is the last one that stands, `since` how many measured versions it is
     old; `behind` is by how many versions its newest value is older than the newest measured version. `reason` says in a
     few words why it is inconclusive, if it is."""
@@ -37,8 +36,7 @@ class SeriesState:
     version: MinorVersion
 
 
-@attrs.frozen(kw_only=True)
-class Overview:
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """Is it slower? `counts` has every status; `primary` are the series that decide, those with news first."""
 
     branch: str
@@ -50,8 +48,7 @@ class Overview:
     notes: tuple[str, ...]
 
 
-@attrs.frozen(kw_only=True)
-class ListedChange:
+class ListedChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change with the series that shows it, and what was decided about it."""
 
     change: Change
@@ -65,8 +62,7 @@ class ListedChange:
         return self.change.kind in WORSE and not self.change.undone and not self.accepted
 
 
-@attrs.frozen(kw_only=True)
-class ChangeGroup:
+class ChangeGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The changes that may have come with the same versions. `first` is the last version without them, and the change
     shows in `target`; each is None where the branch no longer has it."""
 
@@ -80,8 +76,7 @@ class ChangeGroup:
         return sum(listed.stands for listed in self.changes)
 
 
-@attrs.frozen(kw_only=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """Since when? The groups of one page of all, the newest first."""
 
     groups: tuple[ChangeGroup, ...]

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-from perfcore.record import replace
+import msgspec
 from perfcore_check_kit import history as histories
 from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, branch_versions, config_histories
@@ -19,6 +17,7 @@ from perfcore_command_show import context, metric_history
 from perfcore.config.layers import KEYS
 from perfcore.errors import PerfError
 from perfcore.model import Change
+from perfcore.model.record import replace
 from perfcore_site_kit import decisions
 from perfcore_site_kit.branch import RANGE, Branch, SeriesRow
 from perfcore_site_kit.levels import Level, levels_of, reduced
@@ -32,12 +31,12 @@ SPARK = 120  # values of a sparkline: one for each of its pixels
 RECENT = 64  # versions: enough to tell the noise of a series to within a tenth
 # Of a normal distribution the median of |x| is 0.6745 standard deviations (its quartile).
 _TO_DEVIATION = 1 / 0.6745
+_FEW_POINTS = 50_000  # of 5 runs each: 10 megabytes
 _FEW_PAIRS = 200  # comparisons of short histories: each loads two profiles, and pages open at once
 CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class Derived:
+class Derived(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A branch with what it was derived from, where that is in memory."""
 
     branch: Branch
@@ -70,6 +69,11 @@ class Derived:
             if row.points > RANGE:
                 levels[levels_key(at)] = self.levels(at)
         rows.write(self.branch, points, levels)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it may stay in memory, where reading a range takes a tenth of the time."""
+        return sum(len(series.line.versions) for series in self.scanned) <= _FEW_POINTS
 
     def is_in(self, rows: BranchRows) -> bool:
         """Whether all of it can be read from the read model, of which the last row was written with the others."""
@@ -183,9 +187,9 @@ def noise(medians: Sequence[float]) -> float | None:
     None with fewer than 4 versions or a level that is not positive."""
     if len(medians) < 4:
         return None
-    level = statistics.median(medians)
+    level = _median(medians)
     steps = [abs(after - before) for before, after in itertools.pairwise(medians)]
-    return statistics.median(steps) * _TO_DEVIATION / 2**0.5 / level if level > 0 else None
+    return _median(steps) * _TO_DEVIATION / 2**0.5 / level if level > 0 else None
 
 
 def _spread(values: Iterable[Sequence[float]]) -> float | None:
@@ -193,9 +197,9 @@ def _spread(values: Iterable[Sequence[float]]) -> float | None:
     versions with at least three runs."""
     spreads = []
     for runs in values:
-        if len(runs) >= 3 and (level := statistics.median(runs)) > 0:
-            spreads.append(statistics.median(abs(run - level) for run in runs) * _TO_DEVIATION / level)
-    return statistics.median(spreads) if spreads else None
+        if len(runs) >= 3 and (level := _median(runs)) > 0:
+            spreads.append(_median([abs(run - level) for run in runs]) * _TO_DEVIATION / level)
+    return _median(spreads) if spreads else None
 
 
 def _short_changes(repository: Repository, lines: Sequence[ConfigHistory]) -> dict[tuple[str, str, str], list[Change]]:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from msgspec.structs import replace
 from perfcore_command_kit import decisions
 
 from perfcore import __version__
@@ -39,7 +39,7 @@ class Fingerprints:
         self._site = site
         self._branch = branch = site.branch
         self._measured = _measured(site)
-        all_pages = list(site.pages())
+        all_pages = site.pages()
         pages = {path for path in all_pages if path.kind not in (paths.VERSION, paths.SOURCES)}
         # The links from other pages to annotated sources, by the part of the version.
         self._annotated: dict[str, set[str]] = {}
@@ -90,8 +90,8 @@ class Fingerprints:
         row, stored = branch.series[at], self._site.stored_points(at, number)
         first, last = stored.positions[0], stored.positions[-1]
         within = [change for change in row.changes if first <= branch.at(change) <= last]
-        steady = attrs.evolve(row, changes=tuple(within), spark=(), points=0, newest=0, median=None, runs=0, noise=None)
-        steady = attrs.evolve(steady, spread=None, environments=(), sessions=0)
+        steady = replace(row, changes=tuple(within), spark=(), points=0, newest=0, median=None, runs=0, noise=None)
+        steady = replace(steady, spread=None, environments=(), sessions=0)
         return self._common, self._until(last), steady, ranges(row), self._releases(first, last)
 
     def _of_change(self, path: PagePath) -> Sequence[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 from markupsafe import Markup
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.table import Cell, table
@@ -27,8 +27,7 @@ FEW = 6
 """Runs from which on the range between the least and the greatest covers the median with 95 %."""
 
 
-@attrs.frozen(kw_only=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """An environment: how many series it measured, from which version to which."""
 
     environment: str
@@ -38,8 +37,7 @@ class Machine:
     facts: tuple[tuple[str, str], ...] = ()
 
 
-@attrs.frozen(kw_only=True)
-class Trust:
+class Trust(msgspec.Struct, frozen=True, kw_only=True):
     """`noisy` is the series with most noise, `few` counts those of too few runs for an interval of 95 %."""
 
     machines: tuple[Machine, ...]

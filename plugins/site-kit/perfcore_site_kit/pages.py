@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from perfcore_site_kit import paths
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from perfcore_site_kit.renderer import View
 
 
-@attrs.frozen(kw_only=True)
-class PageKind:
+class PageKind(msgspec.Struct, frozen=True, kw_only=True):
     """`builder` names the function that gives what the template needs; it is imported when a page first needs it. A
     kind without a template is a whole document of another view. Some kinds need a server."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
+from msgspec.structs import asdict
 from perfcore_view_kit.form import shown
 
 from perfcore.store import pending
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
 
-@attrs.frozen(kw_only=True)
-class Measurement:
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """A pending profile. `runs` are those that it has, `planned` those that it will have; None for a budget."""
 
     name: str
@@ -26,7 +26,7 @@ class Measurement:
     is_complete: bool
 
     def as_json(self) -> dict[str, Any]:
-        return attrs.asdict(self)
+        return asdict(self)
 
 
 def running(repository: Repository) -> list[Measurement]:

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
 from markupsafe import Markup
+from msgspec.structs import replace
 from perfcore_view_kit.chart import ChartData, ChartOptions, Line, Mark, Rule
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.history_chart import change_text
@@ -85,7 +85,7 @@ def _range_chart(view: View, at: int, index: int) -> Markup:
 def _range_data(view: View, at: int, index: int) -> ChartData:
     points = view.site.points(at, index)
     ends = [shown(points[at].version.id[:10]) for at in (0, -1)]
-    return attrs.evolve(view.runs(view.branch.series[at], points), title=f"Every version from {ends[0]} to {ends[1]}")
+    return replace(view.runs(view.branch.series[at], points), title=f"Every version from {ends[0]} to {ends[1]}")
 
 
 def _whole_chart(view: View, at: int) -> Markup:

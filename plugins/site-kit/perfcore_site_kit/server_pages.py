@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 from markupsafe import Markup
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.table import Cell, table
@@ -27,8 +27,7 @@ _HITS = 50  # of each kind
 _LOOKED = 50  # newest versions that are asked for a verdict on contracts
 
 
-@attrs.frozen
-class Hit:
+class Hit(msgspec.Struct, frozen=True):
     """A page that a search finds: its kind, what it is called, and where."""
 
     kind: str

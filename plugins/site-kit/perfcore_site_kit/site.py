@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
-import attrs
+from msgspec.structs import replace
 from perfcore_command_show import context
 
 from perfcore.errors import NotFoundError
@@ -52,7 +52,7 @@ class Site:
         self.options = options or SiteOptions()
         self._listener = listener or SilentListener()
         self._derived: Derived | None = None
-        self._paths: tuple[Branch, frozenset[PagePath]] | None = None
+        self._pages: tuple[Branch, Sequence[PagePath], Set[PagePath]] | None = None
         self._store = threading.RLock()  # SQLite and the drivers are used by one thread at a time
 
     @property
@@ -100,12 +100,14 @@ class Site:
         """Whether a page stays the same while the branch does."""
         return path.kind not in (paths.LIVE, paths.PLUGINS, paths.SEARCH, paths.CONTRACTS, paths.VERSION)
 
-    def pages(self) -> Iterator[PagePath]:
+    def pages(self) -> Sequence[PagePath]:
         """Every page of a static site. A server has more of the kinds `version`, `compare`, `diff`, `flame` and
         `sources`."""
+        return self._listed(self.branch)[1]
+
+    def _pages_of(self, branch: Branch) -> Iterator[PagePath]:
         from perfcore_site_kit import data
 
-        branch = self.branch
         yield PagePath(paths.OVERVIEW)
         yield from self._change_lists()
         yield PagePath(paths.MEASURE)
@@ -156,7 +158,7 @@ class Site:
 
     def has(self, path: PagePath) -> bool:
         """Whether there is this page on a static site."""
-        return path in self._paths_of(self.branch)
+        return path in self._listed(self.branch)[2]
 
     def parse(self, address: str) -> PagePath:
         """The page of an address below the root of a server. NotFoundError where there is none."""
@@ -277,8 +279,8 @@ class Site:
         if state:
             rows = BranchRows(self.repository.store.read_model, name or head)
             derived.keep(rows)
-            if derived.is_in(rows):  # a long history takes a hundred megabytes, and the rows have it
-                derived = attrs.evolve(derived, scanned=(), medians=())
+            if not derived.is_small and derived.is_in(rows):  # a long one takes hundreds of megabytes
+                derived = replace(derived, scanned=(), medians=())
         self._derived = derived
         return derived
 
@@ -289,7 +291,10 @@ class Site:
         for index in range(2, data.changes(self.branch).pages + 1):
             yield PagePath(paths.CHANGES, (str(index),))
 
-    def _paths_of(self, branch: Branch) -> frozenset[PagePath]:
-        if self._paths is None or self._paths[0] is not branch:
-            self._paths = branch, frozenset(self.pages())
-        return self._paths[1]
+    def _listed(self, branch: Branch) -> tuple[Branch, Sequence[PagePath], Set[PagePath]]:
+        """The pages of a branch, which takes reading its profiles: in order, and as a set."""
+        listed = self._pages
+        if listed is None or listed[0] is not branch:
+            pages = tuple(self._pages_of(branch))
+            listed = self._pages = branch, pages, frozenset(pages)
+        return listed

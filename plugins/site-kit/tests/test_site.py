@@ -7,8 +7,8 @@ import json
 import re
 from pathlib import Path
 
-import attrs
 import pytest
+from msgspec.structs import replace
 from perfcore_site_kit import data, levels, paths, sentences
 from perfcore_site_kit.branch import RANGE
 from perfcore_site_kit.comparisons import Comparison
@@ -87,7 +87,7 @@ def test_the_overview_says_why_nothing_can_be_told(project: Project, reason: str
     newest = measure(project, {"./steady": lambda _: 4_000_000}, versions=2)[-1]
     branch = Site(open_repository(project.path).repository).branch
     verdict = Change(id="1", kind="cannot tell", metric="wall", target=newest[:10], reason=reason)
-    undecided = attrs.evolve(branch, series=tuple(attrs.evolve(row, changes=(verdict,)) for row in branch.series))
+    undecided = replace(branch, series=tuple(replace(row, changes=(verdict,)) for row in branch.series))
     assert sentences.overview(data.overview(undecided)) == f"That cannot be told yet of 1 benchmark: {said}."
 
 
@@ -97,8 +97,8 @@ def test_benchmarks_that_cannot_be_told_are_not_called_no_slower(project: Projec
     branch = Site(open_repository(project.path).repository).branch
     verdict = Change(id="1", kind="cannot tell", metric="wall", target=newest[:10], reason="5 of 6 pairs")
     first, second = (row for row in branch.series if row.primary)
-    series = attrs.evolve(first, changes=(verdict,)), attrs.evolve(second, changes=(), newest=0)
-    said = sentences.overview(data.overview(attrs.evolve(branch, series=series)))
+    series = replace(first, changes=(verdict,)), replace(second, changes=(), newest=0)
+    said = sentences.overview(data.overview(replace(branch, series=series)))
     assert said == "That cannot be told yet of 1 benchmark: 5 of 6 pairs; 1 other was not measured."
 
 
@@ -120,8 +120,8 @@ def test_a_step_of_the_history_that_may_be_the_machine_is_not_called_no_change(
     step = Change(
         id="1", kind="cannot tell", metric="wall", target=target[:10], earliest=target, reason=reason, undone=undone
     )
-    series = tuple(attrs.evolve(row, changes=(step,)) for row in branch.series)
-    stepped = attrs.evolve(branch, series=series, accepted={"1": "why"} if accepted else {})
+    series = tuple(replace(row, changes=(step,)) for row in branch.series)
+    stepped = replace(branch, series=series, accepted={"1": "why"} if accepted else {})
     (state,) = data.overview(stepped).primary
     assert state.status == status
     assert sentences.series(state).startswith(f"Not known: {reason}; " if status == "inconclusive" else "No: no change")

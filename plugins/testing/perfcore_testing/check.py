@@ -17,7 +17,6 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from perfcore.record import replace
 import pytest
 
 from perfcore.errors import PerfError
@@ -281,8 +280,7 @@ class CheckContract:
         for seed, factor in enumerate((1.0, 1.01, 1.03, 1.1, 2.0)):
             sides = [measured(noisy(5e6 * f, 2 * seed + i), session="s") for i, f in enumerate((1.0, factor))]
             full_alpha, partial_alpha = (
-                driver.compare(replace(pairing(*sides, interleaved=True), share=share))[0].kind
-                for share in (1.0, 0.05)
+                driver.compare(replace(pairing(*sides, interleaved=True), share=share))[0].kind for share in (1.0, 0.05)
             )
             assert partial_alpha in (full_alpha, "cannot tell", "same")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perfcore.record import replace
-
 from perfcore.model import Change, MetricHistory, MinorVersion, Point, ViewData
+from perfcore.model.record import replace
 from perfcore_testing import hostile as hostile_names
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from perfcore.record import replace
 import pytest
 
 from perfcore.model import Series
+from perfcore.model.record import replace
 from perfcore_testing.changes import assert_the_same_elsewhere, assert_told
 from perfcore_testing.check import noisy
 from perfcore_testing.kinds import misfits

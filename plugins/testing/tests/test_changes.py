@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfcore.record import replace
 import pytest
 from perfcore_testing.changes import assert_the_same_elsewhere, assert_told
 
 from perfcore.model import Change
+from perfcore.model.record import replace
 
 GOOD = Change(
     id="a", kind="same", metric="cpu", ratio=1.0, low=0.9, high=1.1, confidence=0.95, p_value=0.5, evidence="12 runs"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfcore.record import replace
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 from perfcore_testing.check import CheckContract
@@ -16,6 +15,7 @@ from perfcore_testing.project import Project
 from perfcore_testing.scan import HOPELESS, ScanContract, history, stepped
 
 from perfcore.model import Change, Series
+from perfcore.model.record import replace
 
 SOUND = ChangepointCheck(ChangepointSettings())
 Scan = Callable[[Series, bytes | None], tuple[Sequence[Change], bytes]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import attrs
+import msgspec
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.history_chart import decision_on
 
@@ -17,8 +17,7 @@ WORSE, BETTER = ("degradation", "drift"), ("optimization", "improving drift")
 _SAME, _INCONCLUSIVE = "same", "cannot tell"
 
 
-@attrs.frozen(kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One comparison: what was compared, and the verdict. `decision` is what people decided about the change in words,
     and `accepted` whether it fails no check by it."""
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from perfcore.record import replace
 import pytest
 from perfcore_testing import histories, hostile
 from perfcore_testing.output import FakeOutput
@@ -21,6 +20,7 @@ from perfcore_view_kit.colors import contrast, ink
 
 from perfcore.errors import NotFoundError
 from perfcore.model import MetricHistory, MinorVersion
+from perfcore.model.record import replace
 
 
 def series(name: str, *levels: float | None) -> MetricHistory:

@@ -6,7 +6,6 @@ import fnmatch
 from collections.abc import Sequence, Set
 
 import attrs
-from perfcore.record import replace
 from perfcore_check_kit import history as histories
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.history import ScannedSeries
@@ -16,6 +15,7 @@ from perfcore_command_show import context, metric_history
 from perfcore.errors import NotFoundError, nearest
 from perfcore.model import MetricHistory
 from perfcore.model.listener import Listener, SilentListener
+from perfcore.model.record import replace
 from perfcore.profile import benchmarks
 from perfcore.repository.repository import Repository
 from perfcore.repository.version_filter import VersionFilter

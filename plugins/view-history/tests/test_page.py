@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from perfcore.record import replace
 import pytest
 from perfcore_testing import histories, hostile
 from perfcore_testing.measured import slow_and_steady

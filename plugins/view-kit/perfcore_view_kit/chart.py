@@ -20,7 +20,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+from msgspec.structs import asdict
 
 from perfcore_view_kit import palette, svg
 from perfcore_view_kit.chart_data import DEFAULT, ChartData, ChartOptions, Level, Line, Mark, Rule
@@ -126,7 +126,7 @@ def as_json(data: ChartData, options: ChartOptions = DEFAULT) -> dict[str, Any]:
         "points": data.points,
         "lines": [_line(line) for line in data.lines],
         "marks": [_mark(mark) for mark in data.marks],
-        "rules": [attrs.asdict(rule) for rule in sorted(data.rules, key=lambda rule: rule.at)],
+        "rules": [asdict(rule) for rule in sorted(data.rules, key=lambda rule: rule.at)],
     }
 
 
@@ -179,7 +179,7 @@ def _mark(mark: Mark) -> dict[str, Any]:
     low, high = _rounded([mark.low, mark.high])
     span = {"first": mark.at if mark.first is None else mark.first, "last": mark.at if mark.last is None else mark.last}
     decision = {"accepted": bool(mark.accepted), "decided": mark.decision, "badge": mark.badge}
-    return {**attrs.asdict(mark), **span, **decision, "low": low, "high": high}
+    return {**asdict(mark), **span, **decision, "low": low, "high": high}
 
 
 def _rounded(values: Sequence[Value]) -> list[Value]:

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 
 from perfcore_view_kit.palette import MOST_LINES
 from perfcore_view_kit.svg import Value
 
 
-@attrs.frozen
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """A fitted level, from the position `start` to `end` inclusive: from the value `first` to `last`."""
 
     start: int
@@ -22,8 +21,7 @@ class Level:
     last: float
 
 
-@attrs.frozen(kw_only=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, kw_only=True):
     """One line: a value for each position, None where nothing was measured, with the bounds of its interval and the
     number of its runs. `hollow` are positions that are inconclusive."""
 
@@ -36,8 +34,7 @@ class Line:
     levels: Sequence[Level] = ()
 
 
-@attrs.frozen(kw_only=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
     """A change that shows at the position `at` of a line, and that may have come with any from `first` to `last`.
     `word` and `text` say what it is, `worse` whether it is for the worse (None for neither); `low` and `high` are the
     interval of the new level. `decided` says what people decided about it, and `accepted` is the reason where it fails
@@ -69,8 +66,7 @@ class Mark:
         return "✓" if self.accepted else "✎" if self.decided else ""
 
 
-@attrs.frozen(kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """A vertical line: `kind` is `machine` for another machine or environment, `release` for a release."""
 
     at: int
@@ -78,8 +74,7 @@ class Rule:
     text: str
 
 
-@attrs.frozen(kw_only=True)
-class ChartData:
+class ChartData(msgspec.Struct, frozen=True, kw_only=True):
     """What a chart shows. `finding` is its one sentence; `labels` name the positions, `notes` say more of each, `dates`
     are seconds since 1970 UTC. `link` is an address in which `{}` stands for a label, and `band` says in a sentence
     what the intervals are. `positions` are numbers in `position_unit`, ascending, where positions are not just in
@@ -101,13 +96,12 @@ class ChartData:
     position_unit: str = ""
     points: bool = False
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         if len(self.lines) > MOST_LINES:
             raise ValueError(f"a chart has at most {MOST_LINES} lines, not {len(self.lines)}: make several charts")
 
 
-@attrs.frozen(kw_only=True)
-class ChartOptions:
+class ChartOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`id` is that of the figure, unique in its page; the address of the page keeps its state under this name."""
 
     id: str = "chart"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-import attrs
+import msgspec
 
 if TYPE_CHECKING:
     from perfcore.model import ViewData
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 
 
-@attrs.frozen
-class SourceLink:
+class SourceLink(msgspec.Struct, frozen=True):
     """A function with its shares in percent, as texts, and the address of its first line among the pages. `line` is 0
     where it is not known."""
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
+import msgspec
 
 from perfcore_view_kit.palette import LIGHT
 
@@ -33,8 +33,7 @@ _PLAIN = 10_000
 LIGHT_TEXT, LIGHT_SOFT, LIGHT_LINE, LIGHT_SURFACE = "#1b1e24", "#555c69", "#d5d9e0", "#ffffff"
 
 
-@attrs.frozen
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """A range of amounts on a range of pixels."""
 
     low: float
@@ -51,8 +50,7 @@ class Axis:
         return ticks(self.low, self.high, most, unit)
 
 
-@attrs.frozen(kw_only=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """The place of a plot in a picture of `width` by `height` pixels, with its axes."""
 
     width: int
@@ -233,8 +231,7 @@ def _steps(points: Sequence[tuple[float, float]], digits: int = 1) -> str:
 # Reduction.
 
 
-@attrs.frozen
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """The values that share a column of pixels: its first and last one, the extremes, and those of the interval."""
 
     x: int

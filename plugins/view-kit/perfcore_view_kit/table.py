@@ -8,13 +8,12 @@ import html
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import attrs
+import msgspec
 
 from perfcore_view_kit.page import source
 
 
-@attrs.frozen
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """A cell with its text, the number that sorts it (None comes last) and a picture, which is markup, before it."""
 
     text: str

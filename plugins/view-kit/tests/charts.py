@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+from msgspec.structs import replace
 from perfcore_view_kit.chart import ChartData, Level, Line, Mark, Rule
 from perfcore_view_kit.svg import Value
 
@@ -36,7 +36,7 @@ def data(*lines: Line, **fields: Any) -> ChartData:
         notes=[f"Change {number}" for number in range(count)],
         dates=[BEGIN + number * DAY for number in range(count)],
     )
-    return attrs.evolve(chart, **fields)
+    return replace(chart, **fields)
 
 
 def changed() -> ChartData:

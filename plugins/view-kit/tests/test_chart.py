@@ -10,8 +10,8 @@ import re
 import zlib
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 from perfcore_testing import hostile
 from perfcore_testing.pages import assert_self_contained
 from perfcore_view_kit.chart import ChartOptions, as_json, chart, scripts, styles
@@ -73,7 +73,7 @@ def test_a_large_chart_keeps_the_digits_that_noise_leaves(charts: Any) -> None:
         (line,) = stored(chart(data))["lines"]
         assert line["step"] == step
         assert line["values"] == [*(round(value / step) for value in values), None]
-    noise = attrs.evolve(charts.data(*(charts.line(noisy) for _ in range(3))), notes=())
+    noise = replace(charts.data(*(charts.line(noisy) for _ in range(3))), notes=())
     assert len(chart(noise)) < 3 * 1000 * 40
 
 
@@ -112,7 +112,7 @@ def test_the_figure_comes_with_the_finding_before_the_chart(charts: Any) -> None
 @pytest.mark.parametrize("name", hostile.NAMES)
 def test_names_are_never_markup(charts: Any, name: str) -> None:
     data = charts.changed()
-    named = attrs.evolve(
+    named = replace(
         data,
         title=name,
         finding=name,
@@ -122,9 +122,9 @@ def test_names_are_never_markup(charts: Any, name: str) -> None:
         band=name,
         link=name,
         axis=name,
-        lines=[attrs.evolve(data.lines[0], name=name)],
-        marks=[attrs.evolve(mark, text=name, word=name, decided=name) for mark in data.marks],
-        rules=[attrs.evolve(rule, text=name) for rule in data.rules],
+        lines=[replace(data.lines[0], name=name)],
+        marks=[replace(mark, text=name, word=name, decided=name) for mark in data.marks],
+        rules=[replace(rule, text=name) for rule in data.rules],
     )
     ours, theirs = (re.findall(r"<\w+", chart(each, ChartOptions(id="x"))) for each in (data, named))
     assert [tag for tag in theirs if tag not in ("<text", "<path", "<li")] == [

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 from perfcore_testing.pages import violations
 from perfcore_view_kit.chart import ChartData, ChartOptions, chart, scripts, styles
 from perfcore_view_kit.page import page
@@ -222,7 +222,7 @@ def test_pointing_at_a_point_says_it(window: Any, opened: Opener, charts: Any) -
 
 
 def test_enter_opens_the_version(window: Any, opened: Opener, charts: Any) -> None:
-    opened(attrs.evolve(charts.changed(), link="#version-{}"))
+    opened(replace(charts.changed(), link="#version-{}"))
     window.press("Home", "Enter")
     assert window.run("location.hash") == "#version-0000000000"
 
@@ -310,7 +310,7 @@ def test_extreme_values_and_a_single_point_draw_something(window: Any, opened: O
 def test_foreign_text_stays_text(window: Any, opened: Opener, charts: Any) -> None:
     name = f"</script><script>{CANARY}</script><img src=x onerror='{CANARY}'>"
     data = charts.changed()
-    opened(attrs.evolve(data, title=name, labels=[name] * 20, notes=[name] * 20, band=name, finding=name))
+    opened(replace(data, title=name, labels=[name] * 20, notes=[name] * 20, band=name, finding=name))
     window.press("ArrowDown", "ArrowDown", "?", "Escape")
     left, top, *_ = box(window, "canvas.plot")
     window.mouse("mouseMoved", left + 200, top + 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from perfcore_testing import hostile
 from perfcore_view_kit import site
 from perfcore_view_kit.site import Published, Site, fingerprint, page_name
 
-from perfcore.errors import UsageError
+from perfcore.errors import StorageError, UsageError
 
 
 def publish(
@@ -62,6 +63,52 @@ def test_the_same_pages_are_the_same_folder(tmp_path: Path) -> None:
     assert publish(tmp_path / "one", pages) == Published(0, 2, 0)
     assert publish(tmp_path / "other", pages, fresh=True) == Published(2, 0, 0)
     assert before == ((tmp_path / "one").stat().st_ino, (tmp_path / "one/index.html").stat().st_mtime_ns)
+
+
+def test_a_page_that_is_kept_is_its_file_under_another_name(tmp_path: Path) -> None:
+    """Until the old folder is gone: then it has one name again."""
+    publish(tmp_path / "site", {"index.html": "1", "files/a.html": "a"})
+    before = (tmp_path / "site" / "files" / "a.html").stat()
+    publish(tmp_path / "site", {"index.html": "2", "files/a.html": "a"})
+    after = (tmp_path / "site" / "files" / "a.html").stat()
+    assert (after.st_ino, after.st_mtime_ns, after.st_nlink) == (before.st_ino, before.st_mtime_ns, 1)
+
+
+def test_a_page_that_is_kept_is_copied_where_files_have_one_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", link)
+    publish(tmp_path / "site", {"index.html": "1", "files/a.html": "a"})
+    assert publish(tmp_path / "site", {"index.html": "2", "files/a.html": "a"}) == Published(1, 1, 0)
+    assert (tmp_path / "site" / "files" / "a.html").read_text() == "a"
+
+
+def test_a_page_that_another_process_writes_meanwhile_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    publish(folder, {"index.html": "1", "a.html": "a"})
+    with Site(folder, kind="test") as made:
+        made.add("index.html", fingerprint("2"), lambda: "2")
+        made.add("a.html", fingerprint("a"), lambda: "a")
+        (folder / "a.html").write_text("b")
+        os.utime(folder / "a.html", ns=(0, 0))
+        with pytest.raises(StorageError, match="another process changed"):
+            made.publish()
+    assert (folder / "a.html").read_text() == "b"
+    assert (folder / "index.html").read_text() == "1"
+
+
+def test_a_page_that_another_process_put_there_again_is_copied(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    publish(folder, {"index.html": "1", "a.html": "a"})
+    with Site(folder, kind="test") as made:
+        made.add("index.html", fingerprint("2"), lambda: "2")
+        made.add("a.html", fingerprint("a"), lambda: "a")
+        os.utime(folder / "a.html", ns=(0, 0))
+        assert made.publish() == Published(1, 1, 0)
+    assert contents(folder)["a.html"] == b"a"
 
 
 def test_a_page_that_somebody_changed_is_rendered_again(tmp_path: Path) -> None:
