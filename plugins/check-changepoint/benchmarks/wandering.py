@@ -39,13 +39,14 @@ def walk(step: float) -> Wander:
 
 
 def pure_walk(random: Random, count: int) -> Floats:
-    return np.cumsum(random.standard_normal(count))
+    values: Floats = np.cumsum(random.standard_normal(count))
+    return values
 
 
 def heavy_walk(random: Random, count: int) -> Floats:
     """Steps of Student's t with three degrees of freedom, two of five none."""
-    walk: Floats = np.cumsum(random.standard_t(3, count) * (random.random(count) > 0.4))
-    return walk
+    values: Floats = np.cumsum(random.standard_t(3, count) * (random.random(count) > 0.4))
+    return values
 
 
 def long_memory(random: Random, count: int) -> Floats:
