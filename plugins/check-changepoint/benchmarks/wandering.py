@@ -64,7 +64,8 @@ def curve(random: Random, count: int) -> Floats:
     time, height = np.linspace(0, 1, count), random.choice([-1, 1]) * random.uniform(10, 40)
     bend = np.sin(random.uniform(3, 12) * time + random.uniform(0, 6)) / 2
     shape = bend if random.random() < 0.5 else 1 - np.exp(-random.uniform(2, 6) * time)
-    return random.standard_normal(count) + height * shape
+    values: Floats = random.standard_normal(count) + height * shape
+    return values
 
 
 def season(random: Random, count: int) -> Floats:
