@@ -7,8 +7,7 @@ the same walk and the ramp (the local level model: A. Harvey, 1989, *Forecasting
 Kalman Filter*). And it takes at least eight points. The second condition keeps autocorrelated noise, random walks
 and irregular staircases from being drifts, as robust tests for a trend do (T. Vogelsang, 1998, Econometrica 66(1)).
 
-The cosine transform makes a random walk with noise independent at every frequency (its precision matrix is that of a
-path, whose eigenvectors are cosines), so that the likelihoods are sums.
+The cosine transform makes a random walk with noise independent at every frequency, so that the likelihoods are sums.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from perfcore_check_changepoint import model
+from perfcore_check_changepoint.cosines import cosines, frequencies
 from perfcore_check_changepoint.curves import without_curves
 from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
@@ -291,7 +290,7 @@ def _evidence(amounts: Floats, shape: Floats) -> tuple[float, float, float]:
     """What the ramp adds to the likelihood of a random walk with noise, and its height with the standard error."""
     count = len(amounts) - 1
     weights, logarithms = _walks(len(amounts))
-    observed, ramp = _cosines(amounts), _cosines(shape)
+    observed, ramp = cosines(amounts), cosines(shape)
     flat, products, squares = weights @ (observed * observed), weights @ (observed * ramp), weights @ (ramp * ramp)
     sloping = flat - products * products / squares
     least = _LEAST * count
@@ -305,22 +304,5 @@ def _evidence(amounts: Floats, shape: Floats) -> tuple[float, float, float]:
 def _walks(count: int) -> tuple[Floats, Floats]:
     """For every size of the walk 1 over its variance at each frequency, that of the noise being 1, and the sum of the
     logarithms of the variances."""
-    frequencies = 2 - 2 * np.cos(np.pi * np.arange(1, count) / count)
-    variances = 1 + _WALKS[:, None] / frequencies
+    variances = 1 + _WALKS[:, None] / frequencies(count)
     return 1 / variances, np.log(variances).sum(axis=1)
-
-
-def _cosines(amounts: Floats) -> Floats:
-    """The orthonormal cosine transform (DCT-II) without its first element, the mean."""
-    count = len(amounts)
-    spectrum = np.fft.rfft(np.concatenate((amounts, amounts[::-1])))[1:count]
-    turned = spectrum * _turns(count)
-    cosines: Floats = turned.real / math.sqrt(2 * count)
-    return cosines
-
-
-@functools.lru_cache(maxsize=64)
-def _turns(count: int) -> NDArray[np.complex128]:
-    """What the spectrum of amounts and their mirror image is turned by."""
-    turns: NDArray[np.complex128] = np.exp(-0.5j * np.pi * np.arange(1, count) / count)
-    return turns

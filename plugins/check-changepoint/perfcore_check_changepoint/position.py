@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from perfcore_check_changepoint.model import Fit
 from perfcore_check_changepoint.partition import Floats
-from perfcore_check_changepoint.runs import Indexes
 from perfcore_check_changepoint.series import Points, median
 
 # Costs are bounded, so a point far from both levels fits either. The tail of a Cauchy density tells which is nearer.
@@ -40,15 +39,22 @@ def likeliest(points: Points, fit: Fit) -> Fit:
 
 def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float], reach: Floats) -> int:
     """The index, among the points but the first, of that at which the second of two stretches begins."""
-    sums = np.ascontiguousarray(costs.T).cumsum(axis=1)  # levels are few, so their least is found fastest as rows
-    upto, rest = sums[:, :-1], sums[:, -1:] - sums[:, :-1]
+    count = costs.shape[1]
+    sums = np.empty(
+        (2, count, len(costs) - 1)
+    )  # up to each point and after it; by levels, whose least is found fastest
+    by_levels = costs.T
+    np.add.accumulate(by_levels[:, :-1], axis=1, out=sums[0])
+    np.subtract((sums[0, :, -1] + by_levels[:, -1])[:, None], sums[0], out=sums[1])
     before, after = np.log(np.maximum(np.abs(amounts - np.array(levels)[:, None]) / reach, 1.0))
     nearer = _TAIL * (before - after).cumsum()[:-1]
     # A sum over levels is at most their number times its largest part: most points are excluded by that alone.
-    least, least_rest = upto.min(axis=0), rest.min(axis=0)
-    bounds = -(least + least_rest) - nearer
-    possible = (bounds > bounds.max() - 2 * math.log(len(sums)) - _IMPOSSIBLE).nonzero()[0]
-    evidence = _summed(upto, least, possible) + _summed(rest, least_rest, possible) - nearer[possible]
+    least = sums.min(axis=1)
+    bounds = -(least[0] + least[1]) - nearer
+    possible = (bounds > bounds.max() - 2 * math.log(count) - _IMPOSSIBLE).nonzero()[0]
+    lowest = least[:, possible]
+    both = np.log(np.exp(lowest[:, None] - sums[:, :, possible]).sum(axis=1)) - lowest
+    evidence = both[0] + both[1] - nearer[possible]
     chances = np.zeros(len(nearer))
     chances[possible] = np.exp(evidence - evidence.max())
     totals = np.zeros(len(chances) + 2 * _AROUND + 1)
@@ -56,10 +62,3 @@ def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float], reach: 
     totals = totals.cumsum()
     around = totals[2 * _AROUND + 1 :] - totals[: -2 * _AROUND - 1]
     return int(np.where(around >= _AS_GOOD * around.max(), chances, -1.0).argmax())
-
-
-def _summed(costs: Floats, least: Floats, points: Indexes) -> Floats:
-    """The logarithm of the likelihood of these points (columns), summed over all levels."""
-    least = least[points]
-    evidence: Floats = np.log(np.exp(least - costs[:, points]).sum(axis=0)) - least
-    return evidence

@@ -11,6 +11,7 @@ from statistics import NormalDist
 import numpy as np
 from msgspec.structs import replace
 
+from perfcore_check_changepoint import wander
 from perfcore_check_changepoint.model import Fit
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
@@ -31,7 +32,12 @@ def changes(points: Points, fit: Fit, penalty: float, confidence: float) -> list
     """All changes of a series, in order. Those of the noise have to explain as much as those of the level."""
     noisier = [shift for shift in fit.shifts if all(abs(shift - start) > _BESIDE for start in fit.starts)]
     between = [c for c in _noise_changes(points, fit, noisier, confidence) if c.gain >= penalty]
-    levels = _level_changes(points, fit, confidence)
+    steps = set(wander.lasting(points, fit, penalty))
+    levels = [
+        change
+        for change, start in zip(_level_changes(points, fit, confidence), fit.starts, strict=True)
+        if start in steps
+    ]
     noise = _strongest([*between, *_run_noise(points, levels, penalty, confidence)])
     all_changes = [*levels, *_drifts(points, fit, confidence), *noise]
     return sorted(all_changes, key=lambda change: change.index)
