@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 Options = Callable[[str, str], Mapping[str, Any]]
 
-
 SAVING_SHARE = 200  # a checkpoint of 20 ms is followed by 4 s of measuring: saving costs at most 0.5 % of the time
 
 
@@ -108,9 +107,8 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
     with workspace(context.directory) as directory:
         try:
             for index, state in enumerate(states):
-                _before(
-                    state, directory / f"{index:05}", context.plugins
-                )  # the length of a path can change how fast a program runs
+                # The length of a path can change how fast a program runs.
+                _before(state, directory / f"{index:05}", context.plugins)
             yield from _take_turns(states, context, _Checkpoints(plan.checkpoint))
             status = "ok"
         except KeyboardInterrupt as error:
