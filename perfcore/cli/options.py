@@ -128,7 +128,9 @@ def _parameter(option: Option) -> inspect.Parameter:
 def _flags(parameter: inspect.Parameter) -> list[str]:
     """How an option is written: `-r`, `--repeat`; nothing for an argument."""
     infos = [item for item in getattr(parameter.annotation, "__metadata__", ()) if isinstance(item, OptionInfo)]
-    return [flag for item in infos for declared in item.param_decls or () for flag in declared.split("/")]
+    # In an annotation, the first spelling stands in the place of a default until Typer moves it.
+    declarations = [declared for item in infos for declared in (item.default, *(item.param_decls or ()))]
+    return [flag for declared in declarations if isinstance(declared, str) for flag in declared.split("/")]
 
 
 def help_of(option: Option) -> str:

@@ -1,7 +1,7 @@
 """Collection: measure jobs for versions in interleaved sessions, and save each profile as soon as it is measured.
 
-What is under way is saved, too: each second or so, and at an interrupt, the finished runs of every job are written as a
-pending profile marked incomplete, which the complete one replaces.
+What is under way is saved, too: after a second, then now and again, and at an interrupt, the finished runs of every job
+are written as a pending profile marked incomplete, which the complete one replaces.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from perfcore.text import plural, printable, quantity
 if TYPE_CHECKING:
     from perfcore.model.listener import Listener
 
-CHECKPOINT = 1.0  # seconds: a kill loses about that much, and writing some profiles takes milliseconds
+CHECKPOINT = 1.0  # seconds at least between two; see `runner.SAVING_SHARE`
 
 
 def collect(repository: Repository, request: MeasureRequest, listener: Listener) -> CollectResult:

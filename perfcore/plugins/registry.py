@@ -240,14 +240,15 @@ class Plugins:
 
         return local.imported(plugin, self._trust)
 
-    def describe(self, kinds: Sequence[str] = ()) -> Iterator[Described]:
-        """Every plugin there is by the metadata, imported to see whether it works."""
+    def describe(self, kinds: Sequence[str] = (), name: str = "") -> Iterator[Described]:
+        """Every plugin by the metadata, or those of a name or `kind:name`, imported to see whether it works."""
         from perfcore.plugins.description import describe
 
         self._forget()
         for kind in kinds or (*KINDS, HOOK):
             for info in self._announced[kind]:
-                yield describe(self, info)
+                if not name or info.is_called(name) or name == f"{kind}:{info.name}":
+                    yield describe(self, info)
 
     @functools.cached_property
     def _recalled(self) -> Remembered | None:

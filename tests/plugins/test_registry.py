@@ -51,6 +51,14 @@ def test_names_come_from_metadata_without_an_import(site: Site) -> None:
     assert "acme" not in sys.modules
 
 
+@pytest.mark.parametrize("name", ["acme", "view:acme", "acme-perf:acme"])
+def test_a_plugin_is_described_without_an_import_of_others(site: Site, name: str) -> None:
+    install_view(site)
+    install_view(site, "other-perf", point="other")
+    assert [(d.info.full_name, d.state) for d in Plugins().describe(name=name)] == [("acme-perf:acme", "ok")]
+    assert "other_perf" not in sys.modules
+
+
 def test_a_plugin_is_loaded_with_what_its_distribution_says(site: Site) -> None:
     install_view(site, version="2.7.1rc1")
     found, driver = Plugins().load("view", "acme")

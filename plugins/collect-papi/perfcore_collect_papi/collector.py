@@ -55,7 +55,7 @@ class PapiSettings:
         validator=_check_events,
     )
     per_cpu: bool = option(True, help="A row for each CPU, or one for all (--total).", flags=(" /--total",))
-    every: float | None = option(
+    interval: float | None = option(
         None, help="Take a reading at this interval while the command runs.", unit="s", minimum=0.001
     )
     multiplex: bool = option(
@@ -145,7 +145,7 @@ class PapiCollector:
         choice = state.choice
         reducer = reduction.Reducer(choice.groups, state.known)
         try:
-            result = launcher.run(choice.wanted, choice.groups, state.spec, self.settings.every, reducer.take)
+            result = launcher.run(choice.wanted, choice.groups, state.spec, self.settings.interval, reducer.take)
         except FailedError as error:
             raise _explained(error, session.job) from error
         state.clock.record(session, run)
@@ -193,7 +193,7 @@ class PapiCollector:
         )
 
     def _columns(self, choice: Choice) -> list[ColumnSpec]:
-        order = [ColumnSpec("snapshot", "i64", role="order")] if self.settings.every else []
+        order = [ColumnSpec("snapshot", "i64", role="order")] if self.settings.interval else []
         cpu_columns = [ColumnSpec("cpu", "i64")] if choice.wanted.per_cpu and choice.attribution != "none" else []
         return [
             *order,
@@ -207,7 +207,7 @@ class PapiCollector:
         table = session.table("topology", topology.COLUMNS)
         for cpu in cpus:
             table.add(**attrs.asdict(cpu))
-        if self.settings.every:
+        if self.settings.interval:
             session.table("snapshots", SNAPSHOTS)
         session.table("derived", derived.COLUMNS)
 
@@ -220,12 +220,12 @@ class PapiCollector:
         """A row for each CPU of each snapshot. What was counted at no known place has no CPU."""
         columns = {column.name for column in self._columns(session.state.choice)}
         for index, snapshot in enumerate(taken):
-            order = {"snapshot": index} if self.settings.every else {}
+            order = {"snapshot": index} if self.settings.interval else {}
             rows = snapshot.counts if "cpu" in columns else {-1: _total(snapshot)}
             for cpu, counts in sorted(rows.items()):
                 cpu_cell = {"cpu": None if cpu < 0 else cpu} if "cpu" in columns else {}
                 run.rows.add(**order, **cpu_cell, **counts)
-            if self.settings.every and not run.warmup:
+            if self.settings.interval and not run.warmup:
                 session.table("snapshots").add(
                     run=run.index, snapshot=index, time=snapshot.elapsed / 1e9, timestamp=snapshot.timestamp
                 )

@@ -65,7 +65,7 @@ def test_the_same_options_stand_in_a_job_matrix(project: Project) -> None:
 def test_ratios_and_places_are_in_the_profile_and_survive_an_export(project: Project, preload: Path) -> None:
     env = {"LD_PRELOAD": str(preload), "LIBPFM_FORCE_PMU": "skl"}
     project.env.update(env)
-    project.perf(*FAST, "--every", "20ms", "--", "sleep", "0.05")
+    project.perf(*FAST, "--interval", "20ms", "--", "sleep", "0.05")
     project.perf("export", "0@p", "-o", "exported.perf")
     text = (project.path / "exported.perf").read_text()
     assert all(word in text for word in ("topology", "snapshots", "derived", "ipc", "PAPI_TOT_CYC"))

@@ -68,7 +68,7 @@ print([all["io:::wchar"] - zero["io:::wchar"] >= 7_000_000 for all, zero in zip(
 
 def test_components_stand_beside_the_kernels_counters(tmp_path: Path) -> None:
     code = """
-measured = counted("pass", event=("io:::syscw", "task-clock"), every=0.01)
+measured = counted("pass", event=("io:::syscw", "task-clock"), interval=0.01)
 print(measured.session.sampling["source"], measured.session.profile_type, measured.session.sampling["attribution"])
 cpus = {*measured.profile.tables["topology"]["cpu"]}
 print({row["cpu"] for row in measured.rows if row["task-clock"] is not None} == cpus)

@@ -18,7 +18,7 @@ class TestTotal(CollectorContract):
 
     @pytest.fixture
     def driver(self) -> PapiCollector:
-        return PapiCollector(PapiSettings(fallback=True, per_cpu=False, every=0.01, timeout=600, output="output"))
+        return PapiCollector(PapiSettings(fallback=True, per_cpu=False, interval=0.01, timeout=600, output="output"))
 
 
 @pytest.mark.usefixtures("processor")

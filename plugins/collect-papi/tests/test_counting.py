@@ -71,7 +71,7 @@ def test_what_runs_on_a_cpu_is_counted_there(python: Measure) -> None:
 def test_this_process_is_not_counted(measure: Measure) -> None:
     """Readings, and what the command says, cost it nothing."""
     plain = totals(measure("sleep", "0.3", event=("page-faults",)))
-    watched = totals(measure("sh", "-c", "sleep 0.3", event=("page-faults",), every=0.001))
+    watched = totals(measure("sh", "-c", "sleep 0.3", event=("page-faults",), interval=0.001))
     assert watched["page-faults"] < 10 * plain["page-faults"]
 
 
@@ -92,7 +92,7 @@ def test_by_cpu_there_is_a_row_for_each(python: Measure) -> None:
 
 
 def test_readings_in_between_add_up_to_what_was_counted(python: Measure) -> None:
-    measured = python("burn(0.3)", event=("task-clock",), every=0.05)
+    measured = python("burn(0.3)", event=("task-clock",), interval=0.05)
     snapshots: list[dict[str, Any]] = list(measured.profile.tables["snapshots"].iter_rows())
     assert len(snapshots) >= 4
     assert [row["snapshot"] for row in snapshots] == list(range(len(snapshots)))
@@ -103,7 +103,7 @@ def test_readings_in_between_add_up_to_what_was_counted(python: Measure) -> None
 
 
 def test_a_warm_up_leaves_no_snapshots(tmp_path: Path) -> None:
-    settings = PapiSettings(event=KERNEL, every=0.01)
+    settings = PapiSettings(event=KERNEL, interval=0.01)
     job = Job(argv=("sleep", "0.05"), cmd="sleep", cwd=tmp_path)
     with Measuring(PapiCollector(settings), job) as measuring:
         measuring.run(warmup=True)
@@ -310,7 +310,7 @@ def watched() -> Iterator[subprocess.Popen[str]]:
 
 def test_a_running_process_is_counted_while_a_command_runs(measure: Measure, watched: subprocess.Popen[str]) -> None:
     """By samples of where its threads are; what the command itself does is not counted."""
-    measured = measure("sleep", "0.3", event=("task-clock",), pid=watched.pid, every=0.1)
+    measured = measure("sleep", "0.3", event=("task-clock",), pid=watched.pid, interval=0.1)
     assert measured.session.sampling["attribution"] == "sampled"
     assert measured.session.profile_type == "papi.software.sampled"
     counted = by_cpu(measured, "task-clock")

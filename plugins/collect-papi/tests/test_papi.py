@@ -58,7 +58,7 @@ class TestProcessor:
         assert any(note.startswith("computed from the counts, medians: ipc ") for note in measured.session.notes)
 
     def test_total_and_readings(self, python: Measure) -> None:
-        measured = python("burn(0.2)", event=("PAPI_TOT_CYC",), per_cpu=False, every=0.05)
+        measured = python("burn(0.2)", event=("PAPI_TOT_CYC",), per_cpu=False, interval=0.05)
         assert len(measured.rows) >= 3
         assert totals(measured)["PAPI_TOT_CYC"] >= 0.2e9
         assert max(row["PAPI_TOT_CYC"] for row in measured.rows) < 0.2e9

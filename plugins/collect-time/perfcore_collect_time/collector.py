@@ -155,7 +155,7 @@ class TimeCollector:
             raise
         self._side_step(state, "cleanup", run)
         run.exitcode = result.exitcode
-        row, run.disturbed = state.tally.take(result, len(self.cpus or os.sched_getaffinity(0)), run.warmup)
+        row, run.disturbed = state.tally.take(result, self._usable_cpus, run.warmup)
         run.rows.add(**row)
 
     def after(self, session: Session, outcome: Outcome) -> None:
@@ -206,6 +206,9 @@ class TimeCollector:
             raise exit_status.too_long(step, run, self.settings.timeout)
         hint = f"{name} has to end with exit code 0"
         raise exit_status.failed(step, run, result.exitcode, result.words, shell=True, hint=hint)
+
+    def _usable_cpus(self) -> int:
+        return len(self.cpus or os.sched_getaffinity(0))
 
     def _alone(self, state: _State) -> bool:
         """Whether nothing has to be done between two runs."""

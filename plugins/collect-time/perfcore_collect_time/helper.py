@@ -10,10 +10,10 @@ A frame is four bytes of length and a marshalled tuple:
     (RUN, key, cpus, most) at most so many runs in a row; answered by (DONE, runs, failure, floor, reference)
     (STOP,)                ends the command that runs, if any; answered by (STOPPED,), after the run's answer
 
-There are fewer runs than asked for when one did not end well, which is the last then, or when they took longer than
-`BATCH` together. `runs` has what `launcher` makes numbers of, for each run; `failure` is the (step, errno) of one more
-run that could not be started, or nothing; `floor` is the most memory that this process ever had; `reference` is what
-the same work took before them, as often as it was done.
+There are fewer runs than asked for when one did not end well, which is the last then, or when one more, as long as the
+last, would make them take longer than `BATCH`. `runs` has what `launcher` makes numbers of, for each run; `failure` is
+the (step, errno) of one more run that could not be started, or nothing; `floor` is the most memory that this process
+ever had; `reference` is what the same work took before them, as often as it was done.
 
 When the socket is closed, the command that runs is ended, and so is this process.
 """
@@ -35,8 +35,8 @@ GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 # more often on a CPU that the command may want.
 TICK = 0.1  # seconds between two looks at the socket while a command runs
 # An answer costs as much as a third of the shortest run, and what was measured since the last one is lost if this
-# process ends. Less than a tick, so that no look falls into a run that begins early enough not to be the last.
-BATCH = 0.02  # seconds in which runs begin that are answered together
+# process ends. Less than a tick, so that no look falls into runs that are answered together.
+BATCH = 0.08  # seconds that runs take which are answered together
 # The same work takes up to 1.6 times as long while another thread has the other half of the core, which no counter of
 # a virtual machine tells. It is done once in a batch, in less than a percent of its time, and oftener after long runs.
 WORK_EVERY, WORK_MOST = 20_000_000, 8  # ns, times
@@ -125,11 +125,14 @@ class Server:
         runs: list[Frame] = []
         reference = self._reference()
         self.why = ""
-        last = time.perf_counter_ns() + int(BATCH * 1e9)
+        limit = time.perf_counter_ns() + int(BATCH * 1e9)
         self._look_later(TICK)
         while True:
             failure = self._prepare(command, command.cpus or frozenset(cpus)) or self._measure(command, runs)
-            if failure or self.why or runs[-1][1] or len(runs) == most or time.perf_counter_ns() > last:
+            if failure or self.why or runs[-1][1] or len(runs) == most:
+                break
+            start, end = runs[-1][3:5]
+            if end + (end - start) > limit:  # the next one may take as long
                 break
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         if self.why == "gone":

@@ -266,7 +266,7 @@ def _result(run: tuple[Any, ...], floor: int, since: int) -> Result:
     # Back to microseconds as integers: Python makes floats of the two `timeval`s.
     user, system = round(used[0] * 1e6) * 1000, round(used[1] * 1e6) * 1000
     # Three numbers (Documentation/scheduler/sched-stats.rst): time on a CPU, time in the queue of one, slices.
-    delay, own_delay = _delay(b"0 0 0", schedstat), _delay(before, after)
+    delay, own_before, own_after = _delay(schedstat), _delay(before), _delay(after)
     numbers = {
         "cpu": max(threads, user + system),
         "wall": end - start,
@@ -281,15 +281,18 @@ def _result(run: tuple[Any, ...], floor: int, since: int) -> Result:
         "major_faults": used[7],
         # Both may wait for one CPU at once, and the kernel counts by a clock of its own: a run never waits longer than
         # it takes.
-        "run_delay": None if delay is None or own_delay is None else min(delay + own_delay, end - start),
+        "run_delay": None
+        if delay is None or own_before is None or own_after is None
+        else min(delay + own_after - own_before, end - start),
     }
     return Result(os.waitstatus_to_exitcode(status), why, left, floor, numbers, started=start + since)
 
 
-def _delay(before: bytes, after: bytes) -> int | None:
-    """Nanoseconds in the queue of a CPU between two readings; kernels that do not count them have 0 slices."""
-    old, new = before.split(), after.split()
-    return int(new[1]) - int(old[1]) if old and new and new[2] != b"0" else None
+def _delay(schedstat: bytes) -> int | None:
+    """Nanoseconds in the queue of a CPU until now; kernels that do not count them have 0 slices."""
+    if not schedstat or schedstat.endswith(b" 0\n"):
+        return None
+    return int(schedstat.split(None, 2)[1])
 
 
 def _gone(status: int | None, words: bytes) -> PluginError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -39,7 +39,7 @@ class Tally(msgspec.Struct):
     floor: int = 0
     hidden: int = 0
 
-    def take(self, result: Result, cpus: int, warmup: bool) -> tuple[Mapping[str, int | None], bool]:
+    def take(self, result: Result, cpus: Callable[[], int], warmup: bool) -> tuple[Mapping[str, int | None], bool]:
         """(the row of a run, whether it was disturbed)."""
         row = dict(result.numbers)
         floor = result.floor + result.floor // FLOOR_MARGIN
@@ -100,12 +100,13 @@ class Tally(msgspec.Struct):
             yield f"max_rss is missing{in_runs}: up to {quantity(self.floor, 'B')} it may be that of perf's own helper"
 
 
-def disturbed(row: Mapping[str, int | None], cpus: int) -> bool:
-    """Whether a run had to wait for a CPU that others used: for more than 5 % of its wall time and 0.5 ms."""
-    delay, wall, cpu = row["run_delay"], row["wall"] or 0, row["cpu"] or 0
-    if delay is None or cpu >= OWN_SHARE * cpus * wall:
+def disturbed(row: Mapping[str, int | None], cpus: Callable[[], int]) -> bool:
+    """Whether a run had to wait for a CPU that others used: for more than 5 % of its wall time and 0.5 ms. `cpus` tells
+    how many it may run on, which most runs need not know."""
+    delay, wall = row["run_delay"], row["wall"] or 0
+    if delay is None or delay <= DISTURBED_LEAST or delay <= DISTURBED_SHARE * wall:
         return False
-    return delay > DISTURBED_LEAST and delay > DISTURBED_SHARE * wall
+    return (row["cpu"] or 0) < OWN_SHARE * cpus() * wall
 
 
 def _median(values: Sequence[float]) -> float:

@@ -108,7 +108,7 @@ def test_what_is_worth_knowing_is_said(
 def test_a_run_is_disturbed_by_waiting_for_others(
     delay: int | None, wall: int, cpu: int, cpus: int, expected: bool
 ) -> None:
-    assert disturbed({"run_delay": delay, "wall": wall, "cpu": cpu}, cpus) is expected
+    assert disturbed({"run_delay": delay, "wall": wall, "cpu": cpu}, lambda: cpus) is expected
 
 
 def result(delay: int = 0, max_rss: int = 50, floor: int = 8, exitcode: int = 0, left: int = 0) -> Result:
@@ -116,10 +116,14 @@ def result(delay: int = 0, max_rss: int = 50, floor: int = 8, exitcode: int = 0,
     return Result(exitcode=exitcode, why="", left=left, floor=floor * 2**20, numbers=numbers, words=b"")
 
 
+def two_cpus() -> int:
+    return 2
+
+
 def tallied(*results: Result) -> list[str]:
     tally = Tally()
     for one in results:
-        tally.take(one, 2, False)
+        tally.take(one, two_cpus, False)
     return list(tally.notes())
 
 
@@ -140,7 +144,7 @@ def test_few_disturbed_runs_are_told_and_many_make_the_machine_unfit() -> None:
 def test_warm_ups_do_not_count() -> None:
     tally = Tally()
     for _ in range(3):
-        tally.take(result(30 * MS, max_rss=8, exitcode=1), 2, True)
+        tally.take(result(30 * MS, max_rss=8, exitcode=1), two_cpus, True)
     assert list(tally.notes()) == []
 
 
@@ -148,8 +152,8 @@ def test_the_work_of_reference_is_told_on_the_whole_and_as_on_a_fast_machine() -
     tally = Tally()
     taken = [30_000] * 3 + [30_100] * 2 + [45_000] * 4 + [900_000]  # the last was interrupted
     for nanoseconds in taken:
-        tally.take(result()._replace(reference=(nanoseconds,)), 2, False)
-    tally.take(result()._replace(reference=(1,)), 2, True)
+        tally.take(result()._replace(reference=(nanoseconds,)), two_cpus, False)
+    tally.take(result()._replace(reference=(1,)), two_cpus, True)
     facts = tally.facts()
     assert facts["reference_fast"] == 30_000
     assert facts["reference"] == (3 * 30_000 + 2 * 30_100 + 4 * 45_000 + 51_000) / 10
@@ -159,13 +163,13 @@ def test_the_work_of_reference_is_told_on_the_whole_and_as_on_a_fast_machine() -
 
 @pytest.mark.parametrize(("max_rss", "known"), [(8, False), (8.4, False), (8.6, True)])
 def test_peak_memory_near_that_of_the_starting_process_is_missing(max_rss: float, known: bool) -> None:
-    row, _ = Tally().take(result(max_rss=max_rss), 2, False)  # type: ignore[arg-type]
+    row, _ = Tally().take(result(max_rss=max_rss), two_cpus, False)  # type: ignore[arg-type]
     assert (row["max_rss"] is not None) is known
 
 
 def test_what_is_missing_is_no_more_than_the_profile_says() -> None:
     tally = Tally()
-    row, _ = tally.take(result(max_rss=8.4), 2, False)  # type: ignore[arg-type]
+    row, _ = tally.take(result(max_rss=8.4), two_cpus, False)  # type: ignore[arg-type]
     assert row["max_rss"] is None
     assert tally.facts()["max_rss_floor"] >= 8.4 * 2**20
 

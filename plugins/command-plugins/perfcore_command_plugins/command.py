@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +15,9 @@ from perfcore.hookspecs import API
 from perfcore.plugins.description import Described
 from perfcore.plugins.installed import GROUPS, unknown_groups
 from perfcore.text import align, printable
+
+if TYPE_CHECKING:
+    from perfcore.plugins.registry import Plugins
 
 SCHEMA = 1
 
@@ -69,7 +71,7 @@ def show(
 ) -> None:
     """Show one plugin: where it comes from, what it does, its options."""
     console: Console = ctx.obj
-    matches = called(list(console.plugins.describe()), name)
+    matches = called(console.plugins, name)
     if as_json:
         console.json({"schema": SCHEMA, "plugins": [_as_json(described) for described in matches]})
         return
@@ -77,15 +79,12 @@ def show(
         _print(console, described)
 
 
-def called(every: Sequence[Described], name: str) -> list[Described]:
-    """The plugins of a name, or of kind:name. NotFoundError where there is none."""
-    kind, _, plain = name.rpartition(":")
-    exact = [d for d in every if d.info.is_called(name) or name == f"{d.info.kind}:{d.info.name}"]
-    matches = exact or [d for d in every if d.info.name == plain and d.info.kind == kind]
+def called(plugins: Plugins, name: str) -> list[Described]:
+    """The plugins of a name, or of kind:name; no other is imported. NotFoundError where there is none."""
+    matches = list(plugins.describe(name=name))
     if not matches:
-        raise NotFoundError(
-            f"there is no plugin '{printable(name)}'", hint=nearest(plain, [d.info.name for d in every])
-        )
+        names = [described.info.name for described in plugins.describe()]
+        raise NotFoundError(f"there is no plugin '{printable(name)}'", hint=nearest(name.rpartition(":")[2], names))
     return matches
 
 

@@ -81,10 +81,9 @@ def _chosen(console: CommandContext, name: str | None, every: bool) -> list[Desc
     """The plugins to be checked."""
     if every == (name is not None):
         raise UsageError("name a plugin, or say --all")
-    described = list(console.plugins.describe())
     if every:
-        return [plugin for plugin in described if plugin.state == "ok"]
-    return called(described, name or "")
+        return [plugin for plugin in console.plugins.describe() if plugin.state == "ok"]
+    return called(console.plugins, name or "")
 
 
 def _tried(console: CommandContext, trial: run_contract.Trial, *, everything: bool, silent: bool) -> list[Law]:
@@ -107,7 +106,7 @@ def _try_to_make(console: CommandContext, info: PluginInfo, options: Mapping[str
     """UsageError for a driver that is not made of these options, before every law says so."""
     if info.kind == HOOK:
         return
-    own = hasattr(console.plugins.load(info.kind, info.name)[1], "contract")  # which makes the driver
+    own = hasattr(console.plugins.imported(info), "contract")  # which makes the driver
     if own and not options:
         return
     try:
