@@ -12,7 +12,7 @@ from perfcore.model import EMPTY
 from perfcore.text import percent, plural, quantity
 from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
 from perfcore_view_kit.form import shown
-from perfcore_view_kit.runs import band_text, median_interval
+from perfcore_view_kit.runs import band_text, interval_of_ordered, median_of_ordered
 
 if TYPE_CHECKING:
     from perfcore.model import Change, MetricHistory
@@ -42,8 +42,9 @@ def history_chart(
     words, `releases` tags by the ids of versions; `link` is the address of a version, with `{}` for the beginning of
     its id."""
     points = series.points
-    medians = [point.median for point in points]
-    intervals = [median_interval(point.values) for point in points]
+    ordered = [sorted(point.values) for point in points]
+    medians = [median_of_ordered(values) for values in ordered]
+    intervals = [interval_of_ordered(values) for values in ordered]
     index = _first_indices(series)
     line = Line(
         name=shown(series.metric),

@@ -16,11 +16,23 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The interval of the median between two runs, which assumes nothing about the distribution: with the k-th smallest
     and the k-th largest of n runs it covers 1 - 2 P(Bin(n, 1/2) < k) (David and Nagaraja, Order Statistics, 7.1). With
     fewer than 6 runs it is their range; None for less than two."""
+    return interval_of_ordered(sorted(values))
+
+
+def interval_of_ordered(values: Sequence[float]) -> tuple[float, float] | None:
+    """The same of values that are sorted."""
     if len(values) < 2:
         return None
-    ordered = sorted(values)
-    rank = _rank(len(ordered))
-    return ordered[rank - 1], ordered[-rank]
+    rank = _rank(len(values))
+    return values[rank - 1], values[-rank]
+
+
+def median_of_ordered(values: Sequence[float]) -> float | None:
+    """The median of values that are sorted, None without any."""
+    if not values:
+        return None
+    half = len(values) // 2
+    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from perfcore_view_kit import svg
@@ -16,17 +17,17 @@ _PER_POINT = 4  # pixels from point to point from which on each has a mark
 def still(data: ChartData, options: ChartOptions = DEFAULT, *, alone: bool = False, column: int = 1) -> str:
     """The chart without a script: an SVG for a document, or `alone` as a file. Lines are reduced to the least and the
     greatest value for each column of so many pixels."""
-    ends = [value for line in data.lines for column in (line.values, line.low, line.high) for value in column]
-    ends += [value for line in data.lines for level in line.levels for value in (level.first, level.last)]
-    values = [value for value in svg.finite(ends) if value is not None]
+    columns = [tuple(map(svg.finite, (line.values, line.low, line.high))) for line in data.lines]
+    ends = svg.finite([end for line in data.lines for level in line.levels for end in (level.first, level.last)])
+    values = [value for part in (*itertools.chain(*columns), ends) for value in part if value is not None]
     y = svg.span(values, from_zero=options.from_zero)
     x = (-0.5, len(data.labels) - 0.5) if data.labels else (0.0, 1.0)
     if data.positions:
         x = svg.span(data.positions)
     frame = svg.frame(x, y, width=options.width, height=options.height)
     parts = [*frame.grid(data.unit, _x_ticks(data, frame)), *_rules(data, frame)]
-    for number, line in enumerate(data.lines):
-        parts += _drawn(data, line, number, frame, column)
+    for number, (line, amounts) in enumerate(zip(data.lines, columns, strict=True)):
+        parts += _drawn(data, line, amounts, number, frame, column)
     parts += _marks(data, frame)
     title = f"Chart of {data.title}. {data.finding}"
     return svg.picture(frame.width, frame.height, title, parts, alone=alone)
@@ -57,8 +58,10 @@ def _rules(data: ChartData, frame: Frame) -> Iterator[str]:
             free = x + 10 + len(words) * svg.LETTER
 
 
-def _drawn(data: ChartData, line: Line, number: int, frame: Frame, column: int) -> Iterator[str]:
-    values, low, high = (svg.finite(column) for column in (line.values, line.low, line.high))
+def _drawn(
+    data: ChartData, line: Line, amounts: Sequence[Sequence[Value]], number: int, frame: Frame, column: int
+) -> Iterator[str]:
+    values, low, high = amounts
     color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
     apart = (frame.x.end - frame.x.begin) / max(1, len(values))
     for run in () if data.points else svg.runs_of(values):
@@ -108,22 +111,21 @@ def _reduced(
 ) -> Iterator[str]:
     color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
     part = slice(run.start, run.stop)
+    pixels = frame.x.pixels(data.positions[part] if data.positions else map(float, run))
     made = svg.columns(
         values[part],
         low[part],
         high[part],
         frame.width // width,
-        lambda at: frame.x(_position(data, run.start + at)),
+        pixels.__getitem__,
     )
     if low and high:
-        upper = [(column.x, frame.y(column.high)) for column in made]
-        lower = [(column.x, frame.y(column.low)) for column in made]
+        xs = [column.x for column in made]
+        upper = list(zip(xs, frame.y.pixels(column.high for column in made), strict=True))
+        lower = list(zip(xs, frame.y.pixels(column.low for column in made), strict=True))
         yield svg.area([*upper, *reversed(lower)], f"band {name}", color=color, digits=0)
-    points = [
-        (column.x, frame.y(level))
-        for column in made
-        for level in (column.first, column.least, column.most, column.last)
-    ]
+    levels = [level for column in made for level in (column.first, column.least, column.most, column.last)]
+    points = list(zip((column.x for column in made for _ in range(4)), frame.y.pixels(levels), strict=True))
     yield svg.path(points, name, color=color, width=1, digits=0)
 
 

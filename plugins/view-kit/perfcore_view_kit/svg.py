@@ -10,7 +10,7 @@ import html
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -45,6 +45,11 @@ class Axis(msgspec.Struct, frozen=True):
         """The pixel of an amount."""
         share = (value - self.low) / (self.high - self.low)
         return self.begin + share * (self.end - self.begin)
+
+    def pixels(self, values: Iterable[float]) -> list[float]:
+        """Those of several amounts."""
+        low, span, begin, length = self.low, self.high - self.low, self.begin, self.end - self.begin
+        return [begin + (value - low) / span * length for value in values]
 
     def ticks(self, most: int, unit: str = "") -> list[tuple[float, str]]:
         return ticks(self.low, self.high, most, unit)
@@ -225,7 +230,8 @@ def error_bar(x: float, low: float, high: float, name: str, *, color: str) -> st
 
 
 def _steps(points: Sequence[tuple[float, float]], digits: int = 1) -> str:
-    return "M" + "L".join(f"{x:.{digits}f} {y:.{digits}f}" for x, y in points)
+    # One format for all takes half of the time of one for each.
+    return "M" + "L".join([f"%.{digits}f %.{digits}f"] * len(points)) % tuple(itertools.chain.from_iterable(points))
 
 
 # Reduction.
@@ -252,8 +258,7 @@ def columns(
     if not there:
         return []
     present = [value for value in values if value is not None]
-    lower = [_bound(low, at, value) for at, value in zip(there, present, strict=True)] if low else present
-    upper = [_bound(high, at, value) for at, value in zip(there, present, strict=True)] if high else present
+    lower, upper = _bounds(low, there, present), _bounds(high, there, present)
     pixels = [max(0, min(width - 1, int(column_of(at)))) for at in there]
     starts = [0, *(at for at in range(1, len(pixels)) if pixels[at] != pixels[at - 1]), len(pixels)]
     made = []
@@ -264,9 +269,12 @@ def columns(
     return made
 
 
-def _bound(bounds: Sequence[Value], at: int, value: float) -> float:
-    bound = bounds[at] if at < len(bounds) else None
-    return value if bound is None else bound
+def _bounds(bounds: Sequence[Value], there: Sequence[int], present: Sequence[float]) -> Sequence[float]:
+    """The bounds of the values at these positions, which are their own where they have none."""
+    if not bounds:
+        return present
+    padded = [*bounds, *[None] * (there[-1] + 1 - len(bounds))]
+    return [value if (bound := padded[at]) is None else bound for at, value in zip(there, present, strict=True)]
 
 
 def runs_of(values: Sequence[Value]) -> Iterator[range]:
@@ -285,7 +293,13 @@ def runs_of(values: Sequence[Value]) -> Iterator[range]:
 
 def finite(values: Sequence[Value]) -> list[Value]:
     """The values with None for those that are no numbers to draw."""
-    # Nearly all lie within the range, and a comparison takes a fifth of the time of the calls that others need.
+    # Nearly always all are numbers within the range. A sum with one that is no number is none either.
+    numbers: Any = values
+    try:
+        if math.isfinite(sum(numbers)) and min(numbers) >= -_LARGEST and max(numbers) <= _LARGEST:
+            return list(map(float, numbers))
+    except (TypeError, ValueError, OverflowError):  # None, nothing, or too large a number
+        pass
     return [
         float(value)
         if value is not None and -_LARGEST <= value <= _LARGEST
