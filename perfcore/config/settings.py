@@ -151,6 +151,8 @@ def structure(
     for key, value in values.items():
         name = str(key).replace("-", "_")
         if name not in options:
+            if value is None:  # of a stored measurement: an option that this version has not, and nobody had set
+                continue
             every = (*options, *others)
             listing = f"known options: {', '.join(every)}" if every else "it has no options"
             raise UsageError(f"{where}: unknown option {brief(str(key))}", hint=nearest(name, every) or listing)

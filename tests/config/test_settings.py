@@ -47,6 +47,12 @@ def test_values_are_taken_as_text_or_as_they_are() -> None:
     )
 
 
+def test_an_option_of_another_version_that_was_not_set_is_no_error() -> None:
+    assert _made({"repeat": 3, "formerly": None}) == Settings(repeat=3)
+    with pytest.raises(UsageError, match="unknown option 'formerly'"):
+        _made({"formerly": False})
+
+
 def test_keys_may_have_hyphens() -> None:
     assert _made({"max-runs": 3}).max_runs == 3
 
