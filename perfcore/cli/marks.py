@@ -12,6 +12,7 @@ from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError, PerfError, PluginError
 from perfcore.model import Change
+from perfcore.model.record import replace
 from perfcore.text import align, clip, percent, printable
 
 if TYPE_CHECKING:
@@ -133,9 +134,7 @@ class Marks:
         try:
             standing: Standing | None = self._standings.on((change,)).get(change.id)
         except PerfError as error:  # a listing is no gate: `perf check` fails where the file is wrong
-            import attrs
-
-            self._standings = attrs.evolve(self._standings, has_file=False)
+            self._standings = replace(self._standings, has_file=False)
             self._console.warn(str(error))
             return self._standing(change)
         return standing
