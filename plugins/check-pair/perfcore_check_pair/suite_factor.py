@@ -108,12 +108,12 @@ def shared_parts(differences: Array, alpha: float) -> Array:
     counts = np.isfinite(differences).sum(axis=1)
     if min(counts, default=0) < 2:
         return nothing
-    residuals = differences - np.nanmedian(differences, axis=1)[:, None]
+    residuals = differences - _medians(differences)[:, None]
     factor, others, spreads = _movement(residuals)
     slopes = _slopes(residuals, others, spreads)
     if slopes is None:
         return nothing
-    changes = np.nanmedian(differences - slopes[:, None] * others, axis=1)
+    changes = _medians(differences - slopes[:, None] * others)
     errors = spreads * np.sqrt(np.pi / 2 / counts)
     middle = _middle(changes, errors)
     if compare_pairs(factor + middle, 1 - alpha, resamples=200).p_value < alpha:
@@ -145,11 +145,11 @@ def _movement(residuals: Array) -> tuple[Array, Array, Array]:
     """The factor of each pair but for its middle, its estimates from the other benchmarks, and the noise of each."""
     is_finite = np.isfinite(residuals)
     known = np.where(is_finite, residuals, 0.0)
-    factor = np.nanmedian(residuals, axis=0)
+    factor = _medians(residuals.T)
     others = np.broadcast_to(factor, residuals.shape)
     for _ in range(_ROUNDS):
-        spreads = np.nanmedian(np.abs(residuals - others), axis=1) * _NORMAL
-        spreads = np.maximum(spreads, max(0.5 * float(np.median(spreads)), 1e-9))
+        spreads = _medians(np.abs(residuals - others)) * _NORMAL
+        spreads = np.maximum(spreads, max(0.5 * float(_medians(spreads[None])[0]), 1e-9))
         distances = np.abs(known - factor) / spreads[:, None]
         weights = is_finite * np.minimum(1.0, _HUBER / np.maximum(distances, 1e-9)) / spreads[:, None] ** 2
         total, sums = weights.sum(axis=0), (weights * known).sum(axis=0)
@@ -173,9 +173,18 @@ def _slopes(residuals: Array, others: Array, spreads: Array) -> Array | None:
     return slopes
 
 
+def _medians(rows: Array) -> Array:
+    """The medians of rows without their NaNs, as NumPy's, which import masked arrays; NaN of a row of nothing else."""
+    ordered = np.sort(rows, axis=1)  # with NaNs last
+    counts = (~np.isnan(rows)).sum(axis=1)
+    which = np.arange(len(rows))
+    medians: Array = (ordered[which, (counts - 1).clip(min=0) // 2] + ordered[which, counts // 2]) / 2
+    return medians
+
+
 def _middle(changes: Array, errors: Array) -> float:
     """The change of those benchmarks that did not change by themselves."""
-    middle = float(np.median(changes))
+    middle = float(_medians(changes[None])[0])
     for _ in range(_ROUNDS):
         distances = (changes - middle) / (_BIWEIGHT * errors)
         weights = np.where(np.abs(distances) < 1, (1 - distances**2) ** 2, 0.0) / errors**2
