@@ -18,7 +18,7 @@ from msgspec.structs import asdict, astuple
 from perfcore.analysis import note_keys
 from perfcore.errors import FormatError
 from perfcore.model import Change
-from perfcore.model.record import Record
+from perfcore.model.record import Record, defaults
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import encodable
@@ -27,7 +27,7 @@ FORMAT = 1  # of notes: a reader refuses a newer one
 TYPE = "check"
 _TIMES = "checked"  # a space of the read model
 _STEPS, _SLOW = ("degradation", "optimization"), ("drift", "improving drift", "variance")
-_DEFAULTS = dict(zip(reversed(Change.__struct_fields__), reversed(Change.__struct_defaults__), strict=False))
+_DEFAULTS = defaults(Change)
 
 
 class Checked(Record, frozen=True, kw_only=True):

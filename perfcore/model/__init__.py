@@ -38,10 +38,13 @@ def _attrs_fields(cls: Any) -> Any:
     import attrs
     import msgspec
 
+    from perfcore.model.record import defaults
+
     names = getattr(cls, "_fields", ()) or cls.__struct_fields__
-    given = list(cls._field_defaults.values() if hasattr(cls, "_fields") else cls.__struct_defaults__)  # of the last
+    given = cls._field_defaults if hasattr(cls, "_fields") else defaults(cls)
     fields = {}
-    for name, default in zip(names, [msgspec.NODEFAULT] * (len(names) - len(given)) + given, strict=True):
+    for name in names:
+        default = given.get(name, msgspec.NODEFAULT)
         if make := getattr(default, "factory", None):  # as for an empty mapping
             default = attrs.Factory(make)
         fields[name] = attrs.field(default=attrs.NOTHING if default is msgspec.NODEFAULT else default, kw_only=True)

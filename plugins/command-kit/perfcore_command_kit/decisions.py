@@ -16,6 +16,7 @@ from perfcore.analysis.note_keys import ACCEPTED
 from perfcore.errors import FormatError
 from perfcore.model import Change
 from perfcore.model.decisions import Decision
+from perfcore.model.record import defaults
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import encodable
@@ -24,7 +25,7 @@ FORMAT = 1  # of the stored note; a newer one is an error that names the upgrade
 SUBJECT = ACCEPTED
 TYPE = "acceptance"
 _LATER = Decision.__struct_fields__[8:]  # fields that came after version 0.1
-_OPTIONAL = dict(zip(_LATER, Decision.__struct_defaults__[-len(_LATER) :], strict=True))
+_OPTIONAL = {name: default for name, default in defaults(Decision).items() if name in _LATER}
 
 
 def keep(store: Store, decision: Decision) -> str:

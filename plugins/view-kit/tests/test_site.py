@@ -86,12 +86,18 @@ def test_a_page_that_is_kept_is_copied_where_files_have_one_name(
     assert (tmp_path / "site" / "files" / "a.html").read_text() == "a"
 
 
+def keeping_a_page(folder: Path) -> Site:
+    """A site that is about to be published again, with `a.html` as it was."""
+    publish(folder, {"index.html": "1", "a.html": "a"})
+    made = Site(folder, kind="test")
+    made.add("index.html", fingerprint("2"), lambda: "2")
+    made.add("a.html", fingerprint("a"), lambda: "a")
+    return made
+
+
 def test_a_page_that_another_process_writes_meanwhile_is_an_error(tmp_path: Path) -> None:
     folder = tmp_path / "site"
-    publish(folder, {"index.html": "1", "a.html": "a"})
-    with Site(folder, kind="test") as made:
-        made.add("index.html", fingerprint("2"), lambda: "2")
-        made.add("a.html", fingerprint("a"), lambda: "a")
+    with keeping_a_page(folder) as made:
         (folder / "a.html").write_text("b")
         os.utime(folder / "a.html", ns=(0, 0))
         with pytest.raises(StorageError, match="another process changed"):
@@ -102,10 +108,7 @@ def test_a_page_that_another_process_writes_meanwhile_is_an_error(tmp_path: Path
 
 def test_a_page_that_another_process_put_there_again_is_copied(tmp_path: Path) -> None:
     folder = tmp_path / "site"
-    publish(folder, {"index.html": "1", "a.html": "a"})
-    with Site(folder, kind="test") as made:
-        made.add("index.html", fingerprint("2"), lambda: "2")
-        made.add("a.html", fingerprint("a"), lambda: "a")
+    with keeping_a_page(folder) as made:
         os.utime(folder / "a.html", ns=(0, 0))
         assert made.publish() == Published(1, 1, 0)
     assert contents(folder)["a.html"] == b"a"
