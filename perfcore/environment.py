@@ -6,12 +6,14 @@ purpose: they differ between two boots of one machine, and every boot would begi
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from perfcore.digests import sha1
 
 ID_VERSION = 1  # in front of every id, so that ids of other rules are never compared
 _IDENTITY = ("system", "arch", "cpu", "cpus", "memory_gib")
@@ -19,18 +21,22 @@ _IDENTITY = ("system", "arch", "cpu", "cpus", "memory_gib")
 
 def facts(added: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """What the machine is; `added` come from plugins and stand below `extra`."""
-    import platform
+    if hasattr(os, "uname"):
+        system, host, release, _, arch = os.uname()
+    else:
+        import platform
 
+        system, host, release, _, arch = platform.uname()[:5]
     machine: dict[str, Any] = {
-        "host": platform.node(),
-        "system": platform.system(),
-        "release": platform.release(),
-        "arch": platform.machine(),
+        "host": host,
+        "system": system,
+        "release": release,
+        "arch": arch,
         "cpu": _cpu_model(),
         "cpus": os.cpu_count() or 1,
         "cpus_usable": _usable_cpus(),
         "memory_gib": _memory_gib(),
-        "python": platform.python_version(),
+        "python": sys.version.split()[0],
     }
     extra = {key: value for answer in added for key, value in answer.items()}
     if extra:
@@ -42,13 +48,13 @@ def environment_id(machine: Mapping[str, Any]) -> str:
     """`1:<sha1>` of the facts that matter."""
     identity = {key: machine.get(key) for key in _IDENTITY}
     text = json.dumps([ID_VERSION, identity], sort_keys=True)
-    return f"{ID_VERSION}:{hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()}"
+    return f"{ID_VERSION}:{sha1(text.encode()).hexdigest()}"
 
 
 def config_id(what: Mapping[str, Any]) -> str:
     """`1:<sha1>` of what makes two profiles comparable, as JSON values."""
     text = json.dumps([ID_VERSION, what], sort_keys=True, ensure_ascii=True, default=str)
-    return f"{ID_VERSION}:{hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()}"
+    return f"{ID_VERSION}:{sha1(text.encode()).hexdigest()}"
 
 
 def _cpu_model() -> str:

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
+from perfcore.digests import sha1
 from perfcore.errors import FormatError, NotFoundError, PerfError, StorageError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 
 _PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)  # else Windows translates line ends
@@ -91,7 +92,7 @@ def cached(path: Path) -> bytes | None:
     """What `cache` wrote there last; None where that cannot be read or is not whole."""
     with contextlib.suppress(PerfError):
         data = memoryview(read(path, _LARGEST_CACHE).data)
-        if data[:_CHECKSUM] == _checksum(data[_CHECKSUM:]):
+        if data[:_CHECKSUM] == sha1(data[_CHECKSUM:]).digest():
             return bytes(data[_CHECKSUM:])
     return None
 
@@ -100,7 +101,7 @@ def cache(path: Path, data: bytes) -> None:
     """Replace a file of a cache. Where it cannot be written nothing happens: that costs time, nothing else."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, _checksum(data) + data, durable=False)
+        write_atomically(path, sha1(data).digest() + data, durable=False)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -192,10 +193,6 @@ def _mode(path: Path) -> int:
     return default_mode()
 
 
-def _checksum(data: bytes | memoryview) -> bytes:
-    return hashlib.sha1(data, usedforsecurity=False).digest()
-
-
 def _refuse_other_kinds(status: os.stat_result, shown: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no regular file")
@@ -227,4 +224,4 @@ def seal_fits(data: bytes) -> bool:
 
 
 def _seal_digest(data: memoryview) -> bytes:
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest().encode()
+    return sha1(data).hexdigest().encode()

@@ -40,7 +40,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
+
+from perfcore.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -8,10 +8,8 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from importlib.machinery import ModuleSpec
     from typing import Any
 
-_NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
 _YOUNG = 200_000  # objects until a search for garbage, of some 20 MB; Python 3.11 begins with 700
 
 
@@ -29,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return finished(tell_version)
     if is_process:
         _look_less_for_garbage()
-        sys.meta_path.insert(0, _LeanImports)
+        from perfcore.cli.lazy_imports import LazyImports
+
+        sys.meta_path.insert(0, LazyImports)
     code = None if "_PERF_COMPLETE" in os.environ else _short_answer(arguments)
     if code is not None:
         return code
@@ -99,41 +99,6 @@ def _look_less_for_garbage() -> None:
 
     gc.set_threshold(_YOUNG)
     atexit.register(gc.freeze)  # what is frozen is not taken apart
-
-
-class _LeanImports:
-    """Finds NumPy's compiled part, and loads it so that its library of linear algebra starts no threads. Each waits
-    busily for work at first, as long as all of NumPy takes to import, and no array of ours is worth two.
-
-    To msgspec it denies typing_extensions: what it takes from there `typing` has as well since Python 3.11."""
-
-    @classmethod
-    def find_spec(cls, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
-        if (
-            name == "typing_extensions"
-            and (m := sys.modules.get("msgspec._utils"))
-            and not hasattr(m, "get_type_hints")
-        ):
-            raise ModuleNotFoundError(name)
-        if name != "numpy._core._multiarray_umath" or _NUMPY_THREADS in os.environ:
-            return None
-        from importlib.machinery import PathFinder
-
-        sys.meta_path.remove(cls)
-        loader: Any = (spec := PathFinder.find_spec(name, path)) and spec.loader
-        create = getattr(loader, "create_module", None)
-        if create is None:
-            return spec
-
-        def create_module(spec: ModuleSpec) -> object:
-            os.environ[_NUMPY_THREADS] = "1"
-            try:
-                return create(spec)
-            finally:
-                del os.environ[_NUMPY_THREADS]  # what is measured shall not have it
-
-        loader.create_module = create_module
-        return spec
 
 
 def tell_version() -> int:

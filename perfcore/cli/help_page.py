@@ -6,12 +6,12 @@ left out, and is made anew when one of them changes. So what Settings say has to
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from perfcore import __version__, files
+from perfcore.digests import sha1
 from perfcore.plugins.installed import file_state, forget_oldest
 
 if TYPE_CHECKING:
@@ -53,4 +53,4 @@ def _file(console: Console, collector: str) -> Path | None:
         return None
     form = (str(console.width), *(os.environ.get(variable, "") for variable in _FORM))
     words = "\0".join((__version__, sys.executable, *sys.path, *infos[0][:5], collector, *form))
-    return place.with_name("help") / hashlib.sha1(words.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+    return place.with_name("help") / sha1(words.encode("utf-8", "replace")).hexdigest()

@@ -14,7 +14,7 @@ from perfcore.text import align, plural, printable, quantity
 
 _MAX_DETAILED = 3  # tables of several lines; more of them no longer fit a screen
 DECISIVE = 6  # runs of each side: all 6 pairs of one sign have p = 2 / 2^6 = 0.031; the check `pair` needs 0.05
-_NUMBER = re.compile(r"[0-9][0-9.,]*")
+_NUMBER = r"[0-9][0-9.,]*"
 
 
 def measure(
@@ -46,7 +46,7 @@ def _print(console: Console, profiles: Sequence[SavedProfile]) -> None:
     else:
         _print_lines(console, profiles)
     # Notes that differ only in their numbers are printed once, with the numbers of the first profile.
-    notes = {_NUMBER.sub("#", note): note for saved in reversed(profiles) for note in reversed(saved.profile.notes)}
+    notes = {re.sub(_NUMBER, "#", note): note for saved in reversed(profiles) for note in reversed(saved.profile.notes)}
     for note in reversed(notes.values()):
         console.say(f"note: {note}")
     counts = [disturbed(saved.profile)[1] for saved in profiles if saved.profile.header.type == "time"]

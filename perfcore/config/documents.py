@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfcore.errors import UsageError
+from perfcore.named_tuple import NamedTuple
 
 MAX_VALUES = 100_000  # aliases of YAML can name as many in a file of a hundred lines
 # 18 digits fit 64 bits; digits after a leading 0 are octal in YAML 1.1, and left to the parser.

@@ -7,16 +7,17 @@ is run only after the user trusted its content (`perfcore.config.trust`). Keys a
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from perfcore import files
 from perfcore.config import documents
 from perfcore.config.documents import Source
+from perfcore.digests import sha256
 from perfcore.errors import FormatError, StorageError, UsageError, nearest
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import brief, printable
 
 LayerName = Literal["defaults", "user", "project", "local", "command line"]
@@ -207,7 +208,7 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes | None:
 
 
 def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()
 
 
 def check_keys(values: Mapping[str, Any], where: Source) -> None:

@@ -20,9 +20,10 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from perfcore.errors import UsageError, nearest
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import brief
 
 T = TypeVar("T")

@@ -3,14 +3,15 @@ has trusted, and commands that the user has measured or confirmed."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfcore.config.layers import Layer
+from perfcore.digests import sha256
 from perfcore.errors import StorageError, UntrustedError
 from perfcore.locks import Lock
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 
 # 4,000 commands, in two files of this size. A file is read whole for every question: in about 0.2 ms.
@@ -121,7 +122,7 @@ def command_digest(home: Path, **parts: Any) -> str:
     import json
 
     text = json.dumps({"home": str(home), **parts}, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256(text.encode()).hexdigest()
 
 
 def _line(digest: bytes) -> bytes:

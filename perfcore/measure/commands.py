@@ -8,7 +8,6 @@ in this repository on this machine, or was shown to the user and confirmed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -126,6 +125,8 @@ def _content(path: Path) -> str | None:
     try:
         if not path.is_file():
             return None
+        import hashlib
+
         with path.open("rb") as file:
             return "sha1:" + hashlib.file_digest(file, "sha1").hexdigest()
     except (OSError, ValueError) as error:

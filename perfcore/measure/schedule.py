@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from perfcore.config.settings import OptionInfo as Info
-from perfcore.config.settings import options_of, structure
+from perfcore.config.settings import structure
 from perfcore.model.record import Record
+from perfcore.named_tuple import NamedTuple
 
 LEAST_RUNS = 3  # for any budget: the median of three outlives an outlier, and more would overrun short budgets by far
 _ANY_NUMBER = 10_000_000  # of runs
@@ -71,7 +72,7 @@ class Turn(NamedTuple):
     following: int = 0
 
 
-SCHEDULE_KEYS = tuple(option.name for option in options_of(Schedule))
+SCHEDULE_KEYS = Schedule.__struct_fields__
 
 
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from perfcore.model import AttrsFields
+from perfcore.named_tuple import NamedTuple
 
-_TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")  # @ : / separate names, blanks separate words, - begins an option
+_TAG = r"[^\s@:/\\-][^\s@:/\\]{0,99}"  # @ : / separate names, blanks separate words, - begins an option
 
 
 class MinorVersion(NamedTuple):
@@ -36,7 +36,7 @@ class MajorVersion(NamedTuple):
 
 def is_tag(text: str) -> bool:
     """Whether a text can name a profile: no blanks, `@`, `:` or slashes, and no hyphen in front."""
-    return _TAG.fullmatch(text) is not None and text.isprintable()
+    return re.fullmatch(_TAG, text) is not None and text.isprintable()
 
 
 def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:

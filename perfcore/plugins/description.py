@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from perfcore.errors import PluginError, UntrustedError
+from perfcore.named_tuple import NamedTuple
 from perfcore.plugins import installed, local
 from perfcore.plugins.drivers import check_driver, settings_of
 from perfcore.plugins.installed import HOOK, PluginInfo

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib
 import os
 import re
@@ -18,11 +17,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from perfcore import __version__, files
+from perfcore.digests import sha1
 from perfcore.errors import PluginError
 from perfcore.hookspecs import HOOKS_GROUP, KINDS
+from perfcore.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -175,7 +176,7 @@ def forget_oldest(place: Path) -> None:
 def _file(place: Path) -> Path:
     """One for each interpreter and its folders."""
     setup = "\0".join((_LAYOUT, sys.executable, sys.prefix, __version__, *sys.path))
-    return place / hashlib.sha1(setup.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+    return place / sha1(setup.encode("utf-8", "replace")).hexdigest()
 
 
 def _stamp() -> str | None:
@@ -184,7 +185,7 @@ def _stamp() -> str | None:
     if any(_finds_elsewhere(finder) for finder in sys.meta_path):
         return None
     lines = "\n".join(line for folder in sys.path for line in (folder, *_distributions(folder or ".")))
-    return hashlib.sha1(lines.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
+    return sha1(lines.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _finds_elsewhere(finder: object) -> bool:

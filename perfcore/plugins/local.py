@@ -17,12 +17,13 @@ import sys
 import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfcore import files
 from perfcore.config.layers import MAX_BYTES, Config, Layer, LayerName, digest
 from perfcore.config.trust import Trust
 from perfcore.errors import PerfError, PluginError, UntrustedError, UsageError, nearest
+from perfcore.named_tuple import NamedTuple
 from perfcore.plugins.installed import GROUPS, PluginInfo, brief
 from perfcore.text import printable
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from perfcore import files
 from perfcore.model import EMPTY, PROFILE_FORMAT
+from perfcore.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from perfcore.model import Profile

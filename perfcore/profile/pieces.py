@@ -13,11 +13,12 @@ import operator
 import struct
 import sys
 from array import array
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from perfcore.errors import FormatError
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile import bitmap, decimals
 from perfcore.profile.columns import WIDTHS
 from perfcore.profile.relative import BOUND, Relative, reduced, restored

@@ -6,6 +6,7 @@ A column is a list that is written and read in parts, so that a long one is neve
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import re
 import struct
@@ -86,30 +87,34 @@ class WireProfile(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(WireProfile)
-_VERSION = msgspec.json.Decoder(Versioned)
 MAX_CELLS = 1 << 23  # of a table in one piece, or without columns: 65,536 rows of 128 columns, 64 MiB at 8 bytes
 _PART = 16_384  # values that are Python objects at a time, some 0.6 MB of numbers; larger parts are no quicker
-_COLUMN_DECODERS: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
-    "i64": msgspec.json.Decoder(list[int | None]),
-    "u64": msgspec.json.Decoder(list[int | None]),
-    "f64": msgspec.json.Decoder(list[float | str | None]),
-    "bool": msgspec.json.Decoder(list[bool | None]),
-    "str": msgspec.json.Decoder(list[str | None]),
+_COLUMN: Mapping[DType, Any] = {
+    "i64": list[int | None],
+    "u64": list[int | None],
+    "f64": list[float | str | None],
+    "bool": list[bool | None],
+    "str": list[str | None],
 }
 # Where a part ends: after so many texts; in other lists behind the next comma, since no value but a text holds one.
 # All repeats are possessive (Python 3.11), so that a text without an end is looked at once.
-_TEXTS = re.compile(rb'(?>\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|null)\s*+,?+){1,%d}+' % _PART, re.DOTALL)
-_OTHERS = re.compile(rb".{%d}[^,]*+,?+|.++" % (8 * _PART), re.DOTALL)
+_TEXTS = rb'(?s)(?>\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|null)\s*+,?+){1,%d}+' % _PART
+_OTHERS = rb"(?s).{%d}[^,]*+,?+|.++" % (8 * _PART)
 _DOUBLE = struct.Struct(">d")
 _NAN = _DOUBLE.pack(math.nan)
-_ID = re.compile(r"[0-9a-f]{40}")
+_ID = r"[0-9a-f]{40}"
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+
+
+@functools.cache
+def _decoder(type: Any) -> msgspec.json.Decoder[Any]:
+    """Made when it is needed: measuring writes profiles and reads none."""
+    return msgspec.json.Decoder(type)
 
 
 def parse(data: bytes, where: str) -> WireProfile:
     try:
-        wire = _DECODER.decode(data)
+        wire: WireProfile = _decoder(WireProfile).decode(data)
     except _UNREADABLE as error:
         refuse_newer(data, PROFILE_FORMAT, where)
         raise FormatError(f"{where} is not a profile: {error}") from error
@@ -132,7 +137,7 @@ def _checked(wire: WireProfile, where: str) -> WireProfile:
         if table.rows < 0:
             raise FormatError(f"{where}: table {name!r} claims {table.rows} rows")
     for id in (*wire.sources, *piece_ids(wire)):
-        if not _ID.fullmatch(id):
+        if not re.fullmatch(_ID, id):
             raise FormatError(f"{where}: {id!r} is not the id of an object")
     return wire
 
@@ -201,7 +206,7 @@ def column_of_json(data: msgspec.Raw, spec: ColumnSpec, where: str) -> Column:
     builder = ColumnBuilder(spec.name, spec)
     try:
         for chunk in _parts(data, spec.dtype):
-            values = _COLUMN_DECODERS[spec.dtype].decode(chunk)
+            values = _decoder(_COLUMN[spec.dtype]).decode(chunk)
             if spec.dtype == "f64":
                 values = [_number(v, spec.name, where) if type(v) is str else v for v in values]
             builder.extend(values)
@@ -225,7 +230,7 @@ def _parts(data: msgspec.Raw, dtype: DType) -> Iterator[bytes | msgspec.Raw]:
     pattern = _TEXTS if dtype == "str" else _OTHERS
     is_long = end > _PART and bytes(view[:1]) == b"[" and bytes(view[end:]) == b"]"
     while not is_long or start < end:
-        match = pattern.match(view, start, end) if is_long else None
+        match = re.compile(pattern).match(view, start, end) if is_long else None
         if match is None or (match.end() < end and match[0].rstrip()[-1:] != b","):
             yield data
             return
@@ -252,7 +257,7 @@ def _number(word: str, column: str, where: str) -> float:
 def refuse_newer(data: bytes, known: int, where: str) -> None:
     """FormatError if the JSON, perhaps otherwise unreadable, says that its format is a later one."""
     with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        version = _VERSION.decode(data).format
+        version = _decoder(Versioned).decode(data).format
         if version > known:
             raise FormatError(f"{where} has format {version}, made by a newer perfcore", hint="upgrade perfcore")
 

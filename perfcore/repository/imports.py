@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from perfcore import files
 from perfcore.errors import FormatError, NotFoundError, PluginError
 from perfcore.hookspecs import FORMAT
 from perfcore.model import EMPTY
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile import codec
 from perfcore.text import printable
 

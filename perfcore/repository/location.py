@@ -7,12 +7,13 @@ import contextlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE, Config, Layer, LayerName, read_layer
 from perfcore.config.trust import Trust
 from perfcore.errors import FormatError, NotFoundError, PluginError
 from perfcore.hookspecs import VCS
+from perfcore.named_tuple import NamedTuple
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.registry import Plugins
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore import files
 from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, StorageError, UsageError
 from perfcore.model import Entry, is_tag, usable_tags
 from perfcore.model.record import replace
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile import codec
 from perfcore.repository.imports import read_profile_file, verify
 from perfcore.store import index as indexes

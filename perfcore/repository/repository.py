@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.config.layers import KEYS, LOCAL_FILE, Config
 from perfcore.config.trust import Commands, Trust
+from perfcore.digests import sha1
 from perfcore.errors import FormatError, PerfError, PluginError, UsageError
 from perfcore.hookspecs import STORAGE, VCS, VCS_BUILT
 from perfcore.plugins.registry import Plugins
@@ -122,7 +122,7 @@ class Repository:
     def scratch(self) -> Path:
         """The parent of this repository's temporary directories."""
         # Outside of it, so that a tool which searches parent directories does not find the user's files.
-        name = hashlib.sha1(os.fsencode(self.home), usedforsecurity=False).hexdigest()[:10]
+        name = sha1(os.fsencode(self.home)).hexdigest()[:10]
         return self.places.trees / name
 
     @functools.cached_property

@@ -7,7 +7,7 @@ length. The lock files stay: there are as many as there ever were folders at one
 from __future__ import annotations
 
 import contextlib
-import shutil
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -73,7 +73,15 @@ class LockedDirs:
 
     def _remove(self, path: Path) -> None:
         self._remove_content(path)
-        shutil.rmtree(path, ignore_errors=True)
+        try:
+            for folder in () if path.is_symlink() else os.listdir(path):  # of jobs; most leave nothing
+                os.rmdir(path / folder)
+            os.rmdir(path)
+        except OSError:
+            if os.path.lexists(path):
+                import shutil
+
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def tree_remover(vcs: Vcs) -> Callable[[Path], None]:

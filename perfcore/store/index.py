@@ -6,13 +6,14 @@ stores can be shared by copying objects and merging indexes in any order.
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from perfcore.digests import sha1
 from perfcore.errors import FormatError
 from perfcore.model import Entry, usable_tags
+from perfcore.named_tuple import NamedTuple
 from perfcore.store.objects import ID
 from perfcore.text import encodable
 
@@ -48,7 +49,7 @@ def key_name(vcs: str, version: str) -> str:
     """The 40 hex digits under which the index of a version is kept."""
     if ID.fullmatch(version):
         return version
-    return hashlib.sha1(encodable(f"{vcs}\0{version}").encode(), usedforsecurity=False).hexdigest()
+    return sha1(encodable(f"{vcs}\0{version}").encode()).hexdigest()
 
 
 def merge(a: Index, b: Index) -> Index:
@@ -152,7 +153,7 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Inde
     if not is_index(data):
         raise FormatError(f"{where} is not an index")
     payload, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
-    if len(payload) < _HEAD.size or hashlib.sha1(payload, usedforsecurity=False).digest() != checksum:
+    if len(payload) < _HEAD.size or sha1(payload).digest() != checksum:
         raise FormatError(f"{where} is damaged: its checksum does not fit")
     _, format_version, count = _HEAD.unpack_from(payload)
     if format_version not in VERSIONS:
@@ -182,7 +183,7 @@ def _ruled(entries: tuple[Entry, ...]) -> Iterator[Entry]:
 
 
 def _sealed(data: bytes) -> bytes:
-    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+    return data + sha1(data).digest()
 
 
 def is_index(data: bytes) -> bool:

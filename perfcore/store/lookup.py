@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from perfcore.errors import AmbiguousError, FormatError, NotFoundError, UsageError, VersionError
 from perfcore.model import Entry
+from perfcore.named_tuple import NamedTuple
 from perfcore.store.pending import SUFFIX, Pending
 from perfcore.text import printable
 

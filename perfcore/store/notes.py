@@ -6,9 +6,9 @@ notes in sorted order, and the SHA-1 of all that. Two lists are joined by unitin
 
 from __future__ import annotations
 
-import hashlib
 import struct
 
+from perfcore.digests import sha1
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, StorageError
 from perfcore.store import objects
 from perfcore.store.store import NOTE_LIST, Store, object_key
@@ -20,7 +20,7 @@ _TRIES = 1000  # writers that were faster, before a livelock is reported
 
 def key(subject: str) -> str:
     """The key of a subject's list."""
-    return object_key(hashlib.sha1(f"note\0{subject}".encode(), usedforsecurity=False).hexdigest())
+    return object_key(sha1(f"note\0{subject}".encode()).hexdigest())
 
 
 def add(store: Store, subject: str, type: str, content: bytes) -> str:
@@ -55,13 +55,13 @@ def read(store: Store, subject: str) -> list[objects.Object]:
 def encode(ids: tuple[str, ...]) -> bytes:
     unique = sorted(set(ids))
     data = _HEAD.pack(NOTE_LIST, VERSION, len(unique)) + b"".join(bytes.fromhex(id) for id in unique)
-    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+    return data + sha1(data).digest()
 
 
 def decode(data: bytes, where: str) -> tuple[str, ...]:
     """The ids in a list; FormatError when a bit is off."""
     payload, checksum = data[:-20], data[-20:]
-    if len(payload) < _HEAD.size or hashlib.sha1(payload, usedforsecurity=False).digest() != checksum:
+    if len(payload) < _HEAD.size or sha1(payload).digest() != checksum:
         raise FormatError(f"{where} is damaged: its checksum does not fit")
     magic, version, count = _HEAD.unpack_from(payload)
     if magic != NOTE_LIST or version != VERSION:

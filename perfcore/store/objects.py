@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import zlib
 from itertools import pairwise
-from typing import NamedTuple
 
+from perfcore.digests import sha1
 from perfcore.errors import FormatError
+from perfcore.named_tuple import NamedTuple
 
 MAX_BYTES = 1 << 28  # 256 MiB: a damaged length must not fill the memory
 _MAX_HEADER = 300  # _HEADER matches at most 247
@@ -31,9 +31,7 @@ class Object(NamedTuple):
 
 def identify(item: Object) -> str:
     """The id of an object."""
-    digest = hashlib.sha1(_header(item), usedforsecurity=False)  # in FIPS mode OpenSSL refuses it for security
-    digest.update(item.content)
-    return digest.hexdigest()
+    return sha1(_header(item), item.content).hexdigest()
 
 
 def encode(item: Object) -> tuple[str, bytes]:
@@ -42,7 +40,7 @@ def encode(item: Object) -> tuple[str, bytes]:
     if len(item.content) > MAX_BYTES:
         raise FormatError(f"a {item.kind} of {len(item.content):,} bytes is over the limit of {MAX_BYTES:,}")
     data = _header(item) + item.content
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest(), _deflated(data, item.type)
+    return sha1(data).hexdigest(), _deflated(data, item.type)
 
 
 def _deflated(data: bytes, type: str) -> bytes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError
+from perfcore.named_tuple import NamedTuple
 from perfcore.store.objects import MAX_BYTES, check_type
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Outline = Literal["", "profile", "summary"]
 JOBS = "jobs/"
 SUFFIX = ".perf"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")  # shells, Windows or URLs give the others a meaning
+_UNSAFE = r"[^A-Za-z0-9._+]+"  # shells, Windows or URLs give the others a meaning
 _SECOND = 1_000_000_000
 _STAMP_FORMAT = "%Y%m%dT%H%M%S"
 _STAMP = r"-([0-9]{8}T[0-9]{6})(?:-([1-9][0-9]{0,3}))?\.perf$"
@@ -142,7 +143,7 @@ def suggest_name(profile: Profile) -> str:
     """`time-sort-big.txt-20261120T101500` for what the header says, harmless as a file name."""
     header = profile.header
     words = [header.type, header.cmd.rsplit("/", 1)[-1], header.workload.rsplit("/", 1)[-1]]
-    clean = [_UNSAFE.sub("_", word).strip("._-")[:40] for word in words]  # 3 x 40, a time, a number: below 255 bytes
+    clean = [re.sub(_UNSAFE, "_", word).strip("._-")[:40] for word in words]  # with time and number below 255
     stamp = time.strftime(_STAMP_FORMAT, time.gmtime(profile.created / 1e9))
     return "-".join([word for word in clean if word] + [stamp])
 

@@ -12,11 +12,12 @@ cache, and somebody else's journal, which would be played back, is removed. Noth
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from perfcore.digests import sha1
 
 if TYPE_CHECKING:
     import sqlite3
@@ -167,6 +168,4 @@ def _inode(path: Path) -> int:
 
 def _checksum(space: str, group: str, key: str, data: bytes) -> bytes:
     names = f"{space}\0{group}\0{key}\0".encode("utf-8", "surrogatepass")
-    digest = hashlib.sha1(names, usedforsecurity=False)
-    digest.update(data)
-    return digest.digest()
+    return sha1(names, data).digest()

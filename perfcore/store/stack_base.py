@@ -6,10 +6,10 @@ The read model keeps them. Where it has gone, the next profile starts anew.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfcore.digests import sha1
 from perfcore.store.objects import ID
 from perfcore.store.read_model import ReadModel
 
@@ -54,4 +54,4 @@ class StackBases:
 def keys(profile: Profile) -> Iterator[str]:
     """The keys of what the next profiles of its configuration and of its type continue."""
     for identity in (profile.config_id or "\0".join((profile.header.type, profile.header.label)), profile.header.type):
-        yield hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+        yield sha1(identity.encode("utf-8", "replace")).hexdigest()

@@ -7,7 +7,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore.errors import (
     ConflictError,
@@ -18,6 +18,7 @@ from perfcore.errors import (
     PerfError,
     StorageError,
 )
+from perfcore.named_tuple import NamedTuple
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _ReadMany = Callable[[Iterable[str]], Iterable[tuple[str, bytes]]]
 OBJECTS = "objects/"
 NOTE_LIST = b"nidx"  # the beginning of a list of notes (`perfcore.store.notes`)
-_KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
+_KEY = r"objects/[0-9a-f]{2}/[0-9a-f]{38}"
 _TRIES = 1000  # writers that were faster, before a livelock is reported
 _RESTORES = 20  # collections of garbage within one registration; a loop of them is an error
 _BATCH = 4096  # keys: as many as a storage is asked for at once, so that an error costs no more than these again
@@ -49,7 +50,7 @@ def object_key(id: str) -> str:
 
 def is_object_key(key: str) -> bool:
     """Whether objects, indexes and lists of notes are called so; anything else is somebody else's."""
-    return _KEY.fullmatch(key) is not None
+    return re.fullmatch(_KEY, key) is not None
 
 
 def hidden_key(key: str) -> str | None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from perfcore_check_kit import conclusions
+from perfcore_check_kit.fail_rules import parse_rules
+from perfcore_check_kit.thresholds import combined
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules
+from perfcore.analysis.fail_on import DEFAULT
 from perfcore.errors import UsageError
 from perfcore.model import Change, Unpaired
 from perfcore.model.decisions import Decision

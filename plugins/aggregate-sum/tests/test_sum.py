@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_aggregate_sum import Sum
 from perfcore_command_derive.aggregation import aggregate
+from perfcore_table_kit.functions import by_function
 from perfcore_testing import profiles
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.profile.columns import Value
-from perfcore.profile.functions import by_function
 from perfcore.profile.table import column, table
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
-from perfcore_check_kit import history
+from perfcore_check_kit import history, thresholds
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.checks import history_check
 
-from perfcore.analysis import fail_on
 from perfcore.analysis.sensitivity import CalibrationTask
 from perfcore.errors import NotFoundError, StorageError
 from perfcore.repository.repository import Repository
@@ -71,7 +70,7 @@ def calibrate(task: CalibrationTask) -> CalibrationResult:
             hint="perf collect time --all --add -- COMMAND",
         )
     if segmenting is not None:
-        selected = history.scan_series(repository, selected, segmenting, fail_on.thresholds_of(repository))
+        selected = history.scan_series(repository, selected, segmenting, thresholds.thresholds_of(repository))
     trial = Trial(
         repository=repository,
         series=tuple(selected),

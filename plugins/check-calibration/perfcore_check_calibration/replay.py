@@ -20,8 +20,8 @@ from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.pair_checks import run_checks
 from perfcore_check_kit.pairing import of_profiles
 from perfcore_check_kit.run_values import Sessions, primary
+from perfcore_check_kit.thresholds import thresholds_of
 
-from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import PerfError
 from perfcore.model import Change, Pairing, Sample, Series
 from perfcore.model.listener import Listener

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from perfcore.analysis import decisions
 from perfcore.analysis.change_json import by_beginning
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import DEFAULT, FailRule, combined, thresholds_of
+from perfcore.analysis.fail_on import DEFAULT, FailRule
 from perfcore.analysis.stored_results import Results, remember_check
 from perfcore.config.layers import KEYS
 from perfcore.errors import NotFoundError, PerfError
@@ -28,6 +28,7 @@ from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.run_values import is_judged
 from perfcore_check_kit.series import ConfigHistory
 from perfcore_check_kit.target import CheckTarget, ProfilePair, Profiles, Range, Version, VersionPair
+from perfcore_check_kit.thresholds import combined, thresholds_of
 
 if TYPE_CHECKING:
     from perfcore.model import Unpaired

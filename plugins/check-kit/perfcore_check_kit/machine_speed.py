@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from perfcore.model import Profile
+from perfcore.named_tuple import NamedTuple
 
 # Below it, sessions differ as on a calm machine.
 SLOW = 0.1  # of a logarithm

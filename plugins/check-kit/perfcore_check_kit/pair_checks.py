@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 import attrs
 import msgspec
 
-from perfcore.analysis.fail_on import combined
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK
 from perfcore.model import EMPTY, Change, Pairing, Series
@@ -19,6 +18,7 @@ from perfcore.repository.repository import Repository
 from perfcore_check_kit import method_rules, series, slow_sessions
 from perfcore_check_kit.method_rules import Facts
 from perfcore_check_kit.series import ConfigHistory
+from perfcore_check_kit.thresholds import combined
 
 _NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth
 

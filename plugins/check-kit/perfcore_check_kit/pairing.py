@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import UsageError
 from perfcore.model import Pairing, Sample, Unpaired
 from perfcore.model.record import replace
+from perfcore_check_kit.thresholds import thresholds_of
 
 if TYPE_CHECKING:
     from perfcore.model import Entry, Profile

@@ -170,7 +170,8 @@ def of_functions(profile: Profile, metric: str) -> dict[str, MetricValues]:
     """What each function took with all it called, by the function's name: the mean of the measured runs, for all runs
     of all functions would be as much to keep as the profile. Functions of one name are taken together. Empty where the
     profile has no stacks or no such metric."""
-    from perfcore.profile.functions import by_function
+    from perfcore_table_kit.functions import by_function
+
     from perfcore.profile.stacks import has_stacks
 
     resources = profile.table("resources")

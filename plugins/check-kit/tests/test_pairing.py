@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from perfcore_check_kit import pairing
+from perfcore_check_kit import pairing, thresholds
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
-from perfcore.analysis import fail_on
 from perfcore.errors import UsageError
 from perfcore.model import Pairing, Profile, Sample, Unpaired
 from perfcore.model.record import replace
@@ -215,4 +214,4 @@ def test_other_types_are_refused() -> None:
 def test_thresholds_come_from_the_configuration(project: Project) -> None:
     project.write(".perfcore.yml", "check: {threshold: 0.1, thresholds: {wall: 0.2}}\n")
     places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
-    assert fail_on.thresholds_of(Repository.open(project.path, places=places)) == {"": 0.1, "wall": 0.2}
+    assert thresholds.thresholds_of(Repository.open(project.path, places=places)) == {"": 0.1, "wall": 0.2}

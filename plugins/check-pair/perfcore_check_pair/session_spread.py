@@ -17,7 +17,7 @@ import functools
 import math
 from itertools import accumulate, chain, pairwise
 from statistics import NormalDist, median
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from perfcore_check_kit import machine_speed
 
+from perfcore.named_tuple import NamedTuple
 from perfcore_check_pair.inference import midmean, midmeans
 
 if TYPE_CHECKING:

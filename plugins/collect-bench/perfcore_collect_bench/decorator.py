@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, TypeVar, overload
+
+from perfcore.named_tuple import NamedTuple
 
 F = TypeVar("F", bound=Callable[..., Any])
 ATTRIBUTE = "__perfcore_benchmark__"

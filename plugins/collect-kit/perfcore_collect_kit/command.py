@@ -7,9 +7,10 @@ import shlex
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore.errors import CommandFailedError, UsageError, nearest
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import clip, printable
 
 if TYPE_CHECKING:

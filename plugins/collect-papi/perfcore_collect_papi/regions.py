@@ -24,11 +24,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import attrs
 
 from perfcore.errors import PerfError, PluginError
+from perfcore.named_tuple import NamedTuple
 from perfcore_collect_papi.attribution import current_cpu
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from perfcore.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     import pytest

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore_check_kit.run_values import primary
 
 from perfcore.model import RELATIVE, Change
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile import benchmarks
 from perfcore.text import align, clip, percent, plural, printable, quantity, width
 

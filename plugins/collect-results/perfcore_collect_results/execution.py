@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore_collect_kit import exit_status
 from perfcore_collect_kit.command import StartError, spec
 
 from perfcore.errors import PerfError
+from perfcore.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from perfcore.model import Job

@@ -17,12 +17,12 @@ from perfcore_collect_sample import SampleCollector, SampleSettings
 from perfcore_collect_sample.kernel import KernelPerf
 from perfcore_collect_sample.source import Places
 from perfcore_sample_kit import Samples
+from perfcore_table_kit.functions import Function, by_function
 from perfcore_testing.collector import Measuring
 from perfcore_testing.project import Project
 
 from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.model import Job
-from perfcore.profile.functions import Function, by_function
 from perfcore.profile.stacks import Frame
 
 PROGRAM = """\

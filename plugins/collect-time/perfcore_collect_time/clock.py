@@ -7,8 +7,9 @@ in nothing else. What a machine does not tell is missing; most virtual machines 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile.table import ColumnSpec
 from perfcore_collect_time.machine import frequency
 

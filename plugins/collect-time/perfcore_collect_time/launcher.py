@@ -6,23 +6,23 @@ the same process under the same conditions, and a difference between them is one
 
 from __future__ import annotations
 
-import importlib.util
+import _socket  # `socket` first makes lists of all constants of the system, which takes longer than the rest of this
 import itertools
 import marshal
 import os
 import select
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from perfcore_collect_kit.command import StartError
 
 from perfcore.errors import PluginError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 from perfcore_collect_time import helper
 
@@ -226,10 +226,10 @@ def release(leased: Helper) -> None:
             leased.close()
 
 
-def _start() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
+def _start() -> tuple[subprocess.Popen[bytes], _socket.socket, int]:
     """(process, socket to it, the end of its pipe of complaints that is read)."""
     # A socket and not a pipe: it goes both ways, and its end is noticed by both sides whoever dies.
-    near, far = socket.socketpair()
+    near, far = _socket.socketpair()
     read, write = os.pipe()
     os.set_blocking(read, False)
     code = marshal.dumps(_code())
@@ -250,8 +250,7 @@ def _start() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
 
 def _code() -> Any:
     """The helper's program. Compiling it over there would leave more than a megabyte of memory behind."""
-    spec = importlib.util.find_spec(helper.__name__)
-    loader: Any = spec.loader if spec else None
+    loader: Any = helper.__spec__.loader if helper.__spec__ else None
     return loader.get_code(helper.__name__)
 
 

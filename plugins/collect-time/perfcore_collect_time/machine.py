@@ -6,8 +6,9 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import plural
 
 # 1 % is the smallest change that `perf compare` looks for by default.

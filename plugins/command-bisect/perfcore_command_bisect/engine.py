@@ -9,11 +9,11 @@ from typing import Any
 
 import attrs
 import msgspec
+from perfcore_check_kit.thresholds import thresholds_of
 from perfcore_command_compare.identity import state_key
 from perfcore_command_compare.run_errors import named_error, run_error
 
 from perfcore import environment
-from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.locks import Lock
 from perfcore.measure import commands

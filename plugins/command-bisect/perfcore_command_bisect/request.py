@@ -10,8 +10,8 @@ import attrs
 from perfcore_check_kit import history as histories
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.series import config_histories
+from perfcore_check_kit.thresholds import thresholds_of
 
-from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import commands
 from perfcore.measure.request import tree_state, working_directory

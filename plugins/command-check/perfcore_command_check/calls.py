@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from perfcore_check_kit import checks, judges
 from perfcore_check_kit import target as targets
 from perfcore_check_kit.checks import CheckOptions
+from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_check_kit.target import CheckTarget, ProfilePair, Profiles
 
-from perfcore.analysis.fail_on import parse_rules
 from perfcore.errors import UsageError
 from perfcore.model import Entry, Sample
 from perfcore.model.listener import SilentListener

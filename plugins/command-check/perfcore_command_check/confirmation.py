@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from perfcore_check_kit import conclusions
+from perfcore_check_kit.thresholds import combined, thresholds_of
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import combined, thresholds_of
 from perfcore.analysis.stored_results import Checked, Results
 from perfcore.errors import PerfError, VersionError
 from perfcore.library import History

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from perfcore_check_kit.fail_rules import parse_rules
 
 from perfcore import files
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule, parse_rules
+from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.hookspecs import NOTIFIER, REPORT, Notifier, Report, Sources

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_command_check import check_table, companions
 from perfcore_testing.results import change
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
 from perfcore.model.record import replace
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import attrs
 import typer
 from perfcore_check_kit import target
+from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Reports, send
 from perfcore_command_kit.options import Browse, Force, Output
@@ -18,7 +19,7 @@ from perfcore_command_kit.view_options import TakesViewOptions, view_options
 from perfcore_command_kit.with_command import COMMAND, WithCommand
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import INCONCLUSIVE, REGRESSED, parse_rules
+from perfcore.analysis.fail_on import INCONCLUSIVE, REGRESSED
 from perfcore.cli.console import Console
 from perfcore.cli.options import AsJson, Cpu, Cwd, NoBuild, Rebuild, seconds, variables
 from perfcore.errors import NotFoundError, UsageError, VersionError

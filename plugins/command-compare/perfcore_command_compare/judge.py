@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import attrs
-from perfcore_check_kit import method_rules, pair_checks, pairing
+from perfcore_check_kit import method_rules, pair_checks, pairing, thresholds
 
-from perfcore.analysis import fail_on
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Pairing, Unpaired
@@ -39,7 +38,7 @@ class Judge:
 
     def __attrs_post_init__(self) -> None:
         repository = self.host.repository
-        self._thresholds = {} if repository is None else fail_on.thresholds_of(repository)
+        self._thresholds = {} if repository is None else thresholds.thresholds_of(repository)
 
     @property
     def smallest(self) -> float:

@@ -12,13 +12,14 @@ from typing import Any
 import attrs
 from perfcore_check_kit import checks
 from perfcore_check_kit.checks import CheckOptions
+from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_check_kit.target import VersionPair
 from perfcore_command_check import selection
 from perfcore_command_kit import report_text
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule, parse_rules
+from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule
 from perfcore.errors import UsageError, nearest
 from perfcore.model import Change, Unpaired
 from perfcore.model.listener import Listener

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 from perfcore_check_kit import pairing
+from perfcore_table_kit.functions import by_function
 
 from perfcore.errors import FormatError
 from perfcore.hookspecs import DIFF
@@ -16,7 +17,6 @@ from perfcore.model.listener import Listener, SilentListener
 from perfcore.model.record import replace
 from perfcore.plugins.drivers import guard
 from perfcore.profile.benchmarks import is_suite
-from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import has_stacks
 from perfcore.profile.table import Column, ColumnSpec, Table
 from perfcore.repository.repository import Repository

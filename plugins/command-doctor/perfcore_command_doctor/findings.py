@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from perfcore_collect_time import machine
 
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import plural
 from perfcore_command_doctor.observation import Observation, share
 

@@ -7,9 +7,10 @@ import statistics
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from perfcore_collect_time import machine
+
+from perfcore.named_tuple import NamedTuple
 
 _LOOPS = 40
 _ITERATIONS = 100_000  # some milliseconds: above what a timer interrupt takes, below what a time slice lasts

@@ -15,10 +15,10 @@ from perfcore_fleet_kit.fleet_index import FleetIndex
 from perfcore_fleet_kit.keys import receipt_name
 from perfcore_fleet_kit.receipts import Pack, Receipt
 from perfcore_fleet_kit.state import pack_key
+from perfcore_storage_kit import sets
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.hookspecs import Part
-from perfcore.store import sets
 from perfcore.store.store import Store
 
 HOUR = 3_600_000_000_000

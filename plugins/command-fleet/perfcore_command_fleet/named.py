@@ -11,10 +11,10 @@ from typing import Any
 import attrs
 import msgspec
 from perfcore_fleet_kit.keys import SPACE, escaped
+from perfcore_storage_kit import sets
 
 from perfcore.errors import FormatError, KeyMissingError
 from perfcore.repository.repository import Repository
-from perfcore.store import sets
 
 _FORMAT = 1
 _SOURCE = "0" * 40  # of records that were not read from anything

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from perfcore.named_tuple import NamedTuple
 
 
 class Verb(NamedTuple):

@@ -17,9 +17,9 @@ from perfcore_fleet_kit.keys import receipt_name, version_prefix
 from perfcore_fleet_kit.receipts import Receipt
 from perfcore_fleet_kit.state import PACK, FleetState
 from perfcore_fleet_kit.testing import HOUR, VERSION, commit, segment
+from perfcore_storage_kit import sets
 from perfcore_testing.memory import MemoryStorage
 
-from perfcore.store import sets
 from perfcore.store.store import Store
 
 FOREVER = 1 << 62

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 
 import attrs
+from perfcore_storage_kit import sets
 
 from perfcore.errors import FormatError, PerfError
-from perfcore.store import sets
 from perfcore.store.store import Store
 from perfcore_command_remote.redaction import Translation
 

@@ -10,13 +10,14 @@ from typing import Any, Protocol
 
 import attrs
 import msgspec
+from perfcore_storage_kit import sets
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Entry
 from perfcore.profile import pieces
 from perfcore.profile.columns import Column, from_buffer
 from perfcore.profile.table import Table
-from perfcore.store import objects, sets
+from perfcore.store import objects
 from perfcore.store.index import Index
 from perfcore.store.store import Store, table_object
 from perfcore_command_remote.links import Links

@@ -6,12 +6,12 @@ import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from perfcore.config import layers
 from perfcore.config.layers import LOCAL_FILE
 from perfcore.errors import NotFoundError, PluginError, StorageError, UsageError, nearest
 from perfcore.hookspecs import STORAGE
+from perfcore.named_tuple import NamedTuple
 from perfcore.repository.location import DIRECTORY
 from perfcore.repository.repository import Repository
 from perfcore.store.store import Store

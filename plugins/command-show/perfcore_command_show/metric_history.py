@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from perfcore_check_kit import history
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, config_histories
+from perfcore_check_kit.thresholds import thresholds_of
 
-from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.model import MetricHistory, Point
 from perfcore.model.listener import Listener

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
+from perfcore_storage_kit import sets
 
 from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
-from perfcore.store import notes, objects, pending, sets
+from perfcore.store import notes, objects, pending
 from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key, key_id, object_key, too_large
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from perfcore_storage_kit import sets
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
 from perfcore.profile import codec
 from perfcore.store import index as indexes
-from perfcore.store import notes, objects, pending, sets
+from perfcore.store import notes, objects, pending
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, opened, table_object
 from perfcore_command_store.examination import is_damage
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from perfcore_diff_amounts import Amounts
+from perfcore_table_kit.functions import by_function
 from perfcore_testing import profiles
 
 from perfcore.model import Profile
-from perfcore.profile.functions import by_function
 from perfcore.profile.table import column, table
 
 

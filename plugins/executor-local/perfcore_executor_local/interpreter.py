@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perfcore.model import Job
 
-_PYTHON = re.compile(r"(python|pypy)[0-9.]*")
+_PYTHON = r"(python|pypy)[0-9.]*"
 _FACTS = (
     "import json,os,platform,sys;print(json.dumps({'path':sys.executable,'real_path':os.path.realpath(sys.executable),"
     "'version':platform.python_version(),'implementation':platform.python_implementation()}))"
@@ -25,7 +25,7 @@ def interpreter_of(job: Job) -> Mapping[str, str] | None:
     """Path, version and implementation; None where no Python runs."""
     path = job.variables.get("PATH", os.environ.get("PATH", os.defpath))
     program = job.argv[0] if job.argv and not job.shell else ""
-    if not _PYTHON.fullmatch(os.path.basename(program)):
+    if not re.fullmatch(_PYTHON, os.path.basename(program)):
         if not job.activation:
             return None
         own = path.partition(os.pathsep)[0]  # of the environment, not whatever Python the machine has

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfcore.errors import FormatError
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile import pieces
 from perfcore.profile.table import Table, column, concat, table
 

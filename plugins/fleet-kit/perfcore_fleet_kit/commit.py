@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import attrs
+from perfcore_storage_kit import sets
 
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
 from perfcore.hookspecs import Segment
 from perfcore.model import PROFILE_FORMAT
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile import pieces, wire
 from perfcore.profile.stacks import NAMES
 from perfcore.profile.table import Table
-from perfcore.store import objects, sets
+from perfcore.store import objects
 from perfcore.store.store import Store, key_id, object_key, table_object
 from perfcore_fleet_kit import receipts
 from perfcore_fleet_kit.briefs import Brief

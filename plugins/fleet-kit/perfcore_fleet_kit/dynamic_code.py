@@ -6,7 +6,8 @@ import bisect
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from perfcore.named_tuple import NamedTuple
 
 _ADDRESS = re.compile(r"\b(GLOB|CODE|REF|HASH|IO|SCALAR|ARRAY)\(0x([0-9a-fA-F]+)\)")
 # perlsyn, "Plain Old Comments (Not!)": /^\#\s*line\s+(\d+)\s*(?:\s("?)([^"]+)\g2)?\s*$/

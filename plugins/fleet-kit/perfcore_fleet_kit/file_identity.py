@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import NamedTuple
+
+from perfcore.named_tuple import NamedTuple
 
 _NUMBERED = re.compile(r"(?P<stream>.+)\.(?P<number>[1-9][0-9]{0,8})(?P<suffix>\.[a-z-]+)+")
 

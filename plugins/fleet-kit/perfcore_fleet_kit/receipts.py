@@ -7,10 +7,10 @@ import zlib
 from typing import Annotated, TypeVar
 
 import msgspec
+from perfcore_storage_kit import sets
 
 from perfcore.errors import FormatError
 from perfcore.hookspecs import Part, Section
-from perfcore.store import sets
 from perfcore_fleet_kit.briefs import MAX_PAYLOAD, WHOLE, Brief, Briefs
 from perfcore_fleet_kit.glue import Piece
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import msgspec
+from perfcore_storage_kit import sets
 
 from perfcore.errors import FormatError
 from perfcore.hookspecs import Section
-from perfcore.store import sets
 from perfcore_fleet_kit import receipts
 from perfcore_fleet_kit.keys import SPACE
 from perfcore_fleet_kit.receipts import ExpiredBox, Pack, Receipt, Tombstone, decode

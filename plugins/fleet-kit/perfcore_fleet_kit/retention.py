@@ -105,7 +105,7 @@ def _remove(store: Store, tags: Mapping[str, str]) -> None:
 
 
 def _bytes(record: object) -> bytes:
-    from perfcore.store import sets
+    from perfcore_storage_kit import sets
 
     assert isinstance(record, sets.Record)
     return sets.encode(record)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import attrs
+from perfcore_storage_kit import sets
 
 from perfcore.errors import PerfError
-from perfcore.store import sets
 from perfcore.store.store import Store
 from perfcore_fleet_kit.dynamic_code import NAMED, parse_unknown
 from perfcore_fleet_kit.keys import SPACE, receipt_name, version_prefix

@@ -8,9 +8,10 @@ import functools
 import itertools
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from perfcore.errors import FormatError
+from perfcore.named_tuple import NamedTuple
 from perfcore_fleet_kit import stack_order
 from perfcore_fleet_kit.counting import Counts, Frame, FunctionCounts, Line, Placed, count, function_id, kind_of
 from perfcore_fleet_kit.dynamic_code import UNKNOWN

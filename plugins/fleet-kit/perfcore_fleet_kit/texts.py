@@ -9,12 +9,12 @@ import contextlib
 import itertools
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from perfcore import files
 from perfcore.errors import FormatError, PerfError
+from perfcore.named_tuple import NamedTuple
 from perfcore.store.store import Store, key_id, object_key, opened
 from perfcore_fleet_kit.dynamic_code import LineRange, line_ranges, named_file
 

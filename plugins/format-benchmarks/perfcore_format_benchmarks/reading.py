@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from perfcore import files
 from perfcore.errors import FormatError
 from perfcore.model import Profile
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import encodable, printable
 
 _T = TypeVar("_T")

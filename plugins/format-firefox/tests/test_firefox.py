@@ -12,6 +12,7 @@ import pytest
 from perfcore_diff_amounts import Amounts
 from perfcore_format_firefox import FirefoxFormat
 from perfcore_sample_kit import SampleRecorder, Samples
+from perfcore_table_kit.functions import by_function
 from perfcore_testing import npm, profiles
 from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
@@ -19,7 +20,6 @@ from perfcore_testing.project import Project
 from perfcore.errors import FormatError
 from perfcore.model import Profile, Tool
 from perfcore.profile.columns import ColumnSpec
-from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import Frame, Stacks
 
 # The oldest version with threads of this shape that upgraders know, here in the shape of 2023: each thread has all.

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_format_folded import FoldedFormat, frames, reading
 from perfcore_format_folded.driver import FoldedSettings
+from perfcore_table_kit.functions import by_function
 from perfcore_testing import profiles
 from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model.record import replace
-from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import Frame, Stacks
 from perfcore.profile.table import column
 

@@ -15,6 +15,7 @@ import pytest
 from perfcore_format_speedscope import SpeedscopeFormat
 from perfcore_format_speedscope.driver import SpeedscopeSettings
 from perfcore_sample_kit import SampleRecorder, Samples
+from perfcore_table_kit.functions import by_function
 from perfcore_testing import npm, profiles
 from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
@@ -22,7 +23,6 @@ from perfcore_testing.project import Project
 from perfcore.errors import FormatError
 from perfcore.model import Profile, Tool
 from perfcore.profile.columns import ColumnSpec
-from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import Frame, Stacks
 from perfcore.profile.table import column
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from array import array
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile.stacks import has_stacks, references, referring
 from perfcore.profile.table import CODES, from_buffer
 from perfcore_postprocess_filter.selection import flagged

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import attrs
 
 from perfcore.errors import FormatError
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile.stacks import Frame
 from perfcore.text import encodable
 from perfcore_pprof_kit import schema, wire

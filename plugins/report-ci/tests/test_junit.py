@@ -6,11 +6,11 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_report_ci import junit
 from perfcore_testing import hostile
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
 from perfcore.model.record import replace
 

@@ -10,12 +10,12 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_report_ci import sarif
 from perfcore_report_ci.locations import Location
 from perfcore_testing import hostile
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
 from perfcore.model.record import replace
 

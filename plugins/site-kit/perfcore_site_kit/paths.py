@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from typing import NamedTuple
+
+from perfcore.named_tuple import NamedTuple
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _OTHER = re.compile(r"[^a-z0-9]+")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from perfcore.errors import FormatError
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile.stacks import Frame
 
 # perf-script(1): COMM PID[/TID] [CPU] TIME: [PERIOD] EVENT: with fields that may be left out.

@@ -7,11 +7,12 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+from perfcore_storage_kit.keys import check_prefix
 
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
 from perfcore.hookspecs import Listed, Stored
-from perfcore.store.keys import check_prefix
+from perfcore.named_tuple import NamedTuple
 from perfcore_storage_git.keys import Held, check_key
 from perfcore_storage_git.mirror import EMPTY, GitError, Mirror, Snapshot, is_long
 from perfcore_storage_git.settings import GitStorageSettings

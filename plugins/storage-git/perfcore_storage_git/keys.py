@@ -10,12 +10,13 @@ both be one.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from perfcore_storage_kit import keys
+from perfcore_storage_kit.keys import KEY
 
 from perfcore.errors import StorageError
 from perfcore.hookspecs import Listed
-from perfcore.store import keys
-from perfcore.store.keys import KEY
+from perfcore.named_tuple import NamedTuple
 
 _PATH = re.compile(rf"({KEY})=([0-9a-f]{{1,16}})\.([0-9a-f]{{1,16}})")
 _LONGEST = 3_000  # characters: paths of more are refused by systems where somebody may check the tree out

@@ -16,9 +16,10 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from perfcore.errors import StorageError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import clip, printable
 from perfcore_storage_git.keys import Held, held
 from perfcore_storage_git.settings import GitStorageSettings

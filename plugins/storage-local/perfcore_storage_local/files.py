@@ -29,7 +29,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 # Without O_NONBLOCK, a pipe somebody put there would hold the reader for ever.
 _READ = os.O_RDONLY | _PLAIN | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN | _NO_LINK
-_TEMPORARY = re.compile(r"write-[0-9]+-[0-9a-f]{16}")
+_TEMPORARY = r"write-[0-9]+-[0-9a-f]{16}"
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT of Windows
 # Virus scanners and indexers of Windows hold new files open for moments; longer, and somebody else has it.
 _BUSY_SECONDS = 2.0
@@ -155,7 +155,7 @@ def _sync_file_system(root: str) -> bool:
 
 def is_temporary(name: str) -> bool:
     """Whether a file of this name was made by `temporary`."""
-    return _TEMPORARY.fullmatch(name) is not None
+    return re.fullmatch(_TEMPORARY, name) is not None
 
 
 def create_whole(path: str, data: bytes) -> None:

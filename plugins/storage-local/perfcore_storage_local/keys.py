@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from perfcore.digests import sha1
 from perfcore.errors import StorageError
 from perfcore.text import clip, printable
 
@@ -16,12 +16,12 @@ TMP, LOCKS, PACKS = "tmp", "locks", "packs"
 OWN = (TMP, LOCKS, PACKS)
 
 _BEGUN = r"[A-Za-z0-9._+@][A-Za-z0-9._+@-]*"
-_IS_BEGUN = re.compile(_BEGUN)
+_IS_BEGUN = _BEGUN
 _ARE_BEGUN = re.compile(rf"{_BEGUN}(?:/{_BEGUN})*")
 # Windows opens a device under these names in any folder, and drops a dot at the end of a name. They are
 # refused everywhere, so that a place can be moved to any system.
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
-_IS_PACKABLE = re.compile(r"[^/]+/[0-9a-f]{2}/[0-9a-f]{38}")
+_IS_PACKABLE = r"[^/]+/[0-9a-f]{2}/[0-9a-f]{38}"
 _RULE = "names joined by '/', of letters, digits and '._-+@', that neither begin with '-' nor end with '.'"
 
 
@@ -44,24 +44,24 @@ def check_writable(key: str) -> None:
 def check_prefix(prefix: str) -> None:
     """StorageError for what no key can begin with."""
     folder, slash, begun = prefix.rpartition("/")
-    if (slash and not all(map(is_segment, folder.split("/")))) or (begun and not _IS_BEGUN.fullmatch(begun)):
+    if (slash and not all(map(is_segment, folder.split("/")))) or (begun and not re.fullmatch(_IS_BEGUN, begun)):
         raise _refusal("the beginning of a key", prefix)
 
 
 def is_segment(name: str) -> bool:
     """Whether a file of this name can be part of a key."""
-    return _IS_BEGUN.fullmatch(name) is not None and _is_allowed(name)
+    return re.fullmatch(_IS_BEGUN, name) is not None and _is_allowed(name)
 
 
 def is_packable(key: str) -> bool:
     """Whether a pack can hold the key: it is a first folder and an id."""
-    return _IS_PACKABLE.fullmatch(key) is not None
+    return re.fullmatch(_IS_PACKABLE, key) is not None
 
 
 def content_tag(data: bytes) -> str:
     """The tag that `read`, `create` and `replace` give: the same for the same bytes."""
     # Tags tell changes and protect nothing; OpenSSL in FIPS mode forbids SHA-1 that is used for security.
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+    return sha1(data).hexdigest()
 
 
 def stat_tag(status: os.stat_result) -> str:
@@ -82,7 +82,7 @@ def is_stat_tag(tag: str) -> bool:
 
 def shard(key: str, shards: int) -> int:
     """The lock of a key. Letters count as lower case: on some file systems `A` and `a` are one file."""
-    return hashlib.sha1(key.lower().encode(), usedforsecurity=False).digest()[0] % shards
+    return sha1(key.lower().encode()).digest()[0] % shards
 
 
 def _is_allowed(name: str) -> bool:

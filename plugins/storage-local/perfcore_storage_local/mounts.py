@@ -21,8 +21,8 @@ NETWORK = frozenset(
     """.split()  # noqa: SIM905  (words to be read and added to)
 )
 # Blanks, tabs, line feeds and backslashes in paths (getmntent(3)).
-_OCTAL = re.compile(r"\\([0-7]{3})")
-_MAC_MOUNT = re.compile(r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
+_OCTAL = r"\\([0-7]{3})"
+_MAC_MOUNT = r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]"
 
 Mount = tuple[str, str]
 
@@ -61,13 +61,13 @@ def parse_linux(text: str) -> Iterator[Mount]:
     for line in text.splitlines():
         fields = line.split(" ")
         if len(fields) > 2:
-            yield _OCTAL.sub(lambda match: chr(int(match[1], 8)), fields[1]), fields[2]
+            yield re.sub(_OCTAL, lambda match: chr(int(match[1], 8)), fields[1]), fields[2]
 
 
 def parse_mac(text: str) -> Iterator[Mount]:
     """(mount point, type) of each line that `mount` prints on macOS."""
-    for match in map(_MAC_MOUNT.match, text.splitlines()):
-        if match:
+    for line in text.splitlines():
+        if match := re.match(_MAC_MOUNT, line):
             yield match["point"], match["type"]
 
 

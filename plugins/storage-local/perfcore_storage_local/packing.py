@@ -14,9 +14,10 @@ import re
 import zlib
 from contextlib import ExitStack, suppress
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore.files import sync, sync_path
+from perfcore.named_tuple import NamedTuple
 from perfcore_storage_local import files, keys
 from perfcore_storage_local.packs import (
     BLOCK,

@@ -16,11 +16,12 @@ import struct
 import time
 import zlib
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore.errors import FormatError
 from perfcore.files import sync, sync_path
 from perfcore.hookspecs import Listed
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 from perfcore_storage_local import files
 from perfcore_storage_local.keys import PACKS, is_packable

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import obstore
 from obstore.exceptions import (
@@ -20,6 +20,7 @@ from obstore.exceptions import (
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from perfcore.errors import StorageError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import clip, printable
 
 if TYPE_CHECKING:

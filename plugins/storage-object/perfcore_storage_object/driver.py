@@ -18,10 +18,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from perfcore_storage_kit.keys import check_key, check_prefix, is_key, shown
+
 from perfcore import files
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
 from perfcore.hookspecs import Listed, Stored
-from perfcore.store.keys import check_key, check_prefix, is_key, shown
 from perfcore_storage_object.bucket import Answer, Bucket
 from perfcore_storage_object.journal import Journal
 from perfcore_storage_object.listing import Listing

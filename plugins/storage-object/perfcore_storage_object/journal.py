@@ -20,9 +20,10 @@ import itertools
 import os
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from perfcore.store.keys import is_key
+from perfcore_storage_kit.keys import is_key
+
+from perfcore.named_tuple import NamedTuple
 from perfcore_storage_object.bucket import Bucket
 from perfcore_storage_object.parallel import AT_ONCE, in_parallel
 

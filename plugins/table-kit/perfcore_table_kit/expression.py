@@ -29,11 +29,12 @@ import operator
 from array import array
 from fractions import Fraction
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from perfcore.errors import nearest
+from perfcore.named_tuple import NamedTuple
 from perfcore.profile import bitmap
 from perfcore.text import printable
 from perfcore_table_kit import units

@@ -20,7 +20,9 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
+
+from perfcore.named_tuple import NamedTuple
 
 # What most commands import. The copies share it; what is not installed is left out.
 _PRELOADED = (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perfcore_check_kit.fail_rules import parse_rules
+
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change, Unpaired
 from perfcore.model.decisions import Decision
 from perfcore_testing import hostile as hostile_names

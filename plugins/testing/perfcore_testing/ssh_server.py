@@ -10,8 +10,8 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
+from perfcore.named_tuple import NamedTuple
 from perfcore_testing.processes import PATIENCE
 
 

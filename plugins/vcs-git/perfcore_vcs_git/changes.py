@@ -7,9 +7,10 @@ import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from perfcore.errors import VersionError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 from perfcore_vcs_git import durable
 

@@ -15,9 +15,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from perfcore.errors import PerfError, PluginError, VersionError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 from perfcore_vcs_git import programs as own_programs
 from perfcore_vcs_git.programs import Programs

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from perfcore.errors import VersionError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 
 # As git's own is_git_directory (setup.c): a HEAD of this form, and `objects` and `refs` or a `commondir`.
 _HEAD = re.compile(rb"ref: |[0-9a-f]{40}")
-_SECTION = re.compile(r"\s*\[\s*([^\]\s\"]+)\s*(\"(?:[^\"\\]|\\.)*\")?\s*\](.*)")
+_SECTION = r"\s*\[\s*([^\]\s\"]+)\s*(\"(?:[^\"\\]|\\.)*\")?\s*\](.*)"
 _TRUE = {"true", "yes", "on", "1"}
 
 
@@ -153,7 +153,7 @@ def _parse_core(text: str) -> dict[str, str]:
     inside = False
     for line_text in text.splitlines():
         line = line_text
-        if section := _SECTION.match(line):
+        if section := re.match(_SECTION, line):
             inside = section[1].lower() == "core" and section[2] is None
             line = section[3]
         key, sign, value = line.partition("=")

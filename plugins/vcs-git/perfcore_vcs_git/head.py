@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore.errors import VersionError
+from perfcore.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner

@@ -10,11 +10,12 @@ which nothing is kept, or the clone is shallow: a walk is believed only with the
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 from perfcore import files
+from perfcore.digests import sha1
+from perfcore.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,7 @@ class KeptWalk:
     def __init__(self, places: Places) -> None:
         self._common_dir = places.common_dir
         self._path = places.common_dir / _NAME
-        self._cuts = hashlib.sha1(_read(places.shallow), usedforsecurity=False).hexdigest()
+        self._cuts = sha1(_read(places.shallow)).hexdigest()
         self._spool: IO[bytes] | None = None
         self._size = 0
 
@@ -95,6 +96,8 @@ def _opener(path: str, flags: int) -> int:
 
 
 def _digest(beginning: bytes, records: IO[bytes]) -> bytes:
+    import hashlib  # of some 100 bytes a version
+
     digest = hashlib.sha1(beginning, usedforsecurity=False)
     while part := records.read(_PART):
         digest.update(part)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from perfcore.named_tuple import NamedTuple
 from perfcore_vcs_git.command import disown, finish, stop
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore.errors import PerfError, VersionError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 from perfcore_vcs_git import discovery
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from perfcore.errors import PerfError, VersionError, nearest
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 from perfcore_vcs_git.history import parse_commit
 
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 _FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # git takes no fewer than four digits for an abbreviated id (gitrevisions(7), core.abbrev).
-_SHORT = re.compile(r"[0-9a-fA-F]{4,64}")
-_MODIFIERS = re.compile(r"[~^:]|@\{")
-_SEVERAL = re.compile(r"\^(@|!|-\d*)$")
-_HARMLESS = re.compile(r"is ambiguous|expected commit type")
+_SHORT = r"[0-9a-fA-F]{4,64}"
+_MODIFIERS = r"[~^:]|@\{"
+_SEVERAL = r"\^(@|!|-\d*)$"
+_HARMLESS = r"is ambiguous|expected commit type"
 _KINDS = {"blob": "a file", "tree": "a folder", "tag": "a tag of something else"}
 # Names that a misspelt one is compared with. A compromise: of more a nearer one may be found, but it takes longer.
 _SUGGESTED = 5000
@@ -131,7 +132,7 @@ class Revisions(NamedTuple):
         """The error where git could not read an object, rather than not find it."""
         complaint = self.objects.complaints()
         complaints = [line for line in complaint.splitlines() if line.startswith(("error: ", "fatal: "))]
-        complaints = [line for line in complaints if not _HARMLESS.search(line)]
+        complaints = [line for line in complaints if not re.search(_HARMLESS, line)]
         return self.runner.explain(("cat-file",), 128, complaints[0].encode()) if complaints else None
 
     def _kind(self, text: str) -> str | None:
@@ -149,7 +150,7 @@ class Revisions(NamedTuple):
     def _candidates(self, text: str) -> str | None:
         """The versions whose ids begin as a short id does, where they are several."""
         prefix = _base(text)
-        if not _SHORT.fullmatch(prefix):
+        if not re.fullmatch(_SHORT, prefix):
             return None
         ids = self.runner.run("rev-parse", f"--disambiguate={prefix}").decode("ascii").split()
         answers = map(self.objects.ask, ids)
@@ -163,7 +164,7 @@ class Revisions(NamedTuple):
 
 def _base(text: str) -> str:
     """A revision without what goes on from it, such as `~2`."""
-    return _MODIFIERS.split(text, maxsplit=1)[0]
+    return re.split(_MODIFIERS, text, maxsplit=1)[0]
 
 
 def _refuse_nonsense(text: str) -> None:
@@ -174,7 +175,7 @@ def _refuse_nonsense(text: str) -> None:
         raise VersionError(f"'{printable_text}' is not the name of a version")
     # What is searched for in messages may hold `..` as any text may.
     searching = text.startswith(":/") or "^{/" in text
-    if not searching and (".." in text.partition(":")[0] or text.startswith("^") or _SEVERAL.search(text)):
+    if not searching and (".." in text.partition(":")[0] or text.startswith("^") or re.search(_SEVERAL, text)):
         raise VersionError(f"'{printable_text}' names several versions; name one")
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import attrs
 
 from perfcore.errors import FormatError
+from perfcore.named_tuple import NamedTuple
 from perfcore.text import printable
 from perfcore_vcs_tagit.objects import Objects, Sink, identify
 

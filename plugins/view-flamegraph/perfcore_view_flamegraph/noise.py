@@ -12,8 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from perfcore_table_kit.functions import by_function
+
 from perfcore.model import Profile
-from perfcore.profile.functions import by_function
 
 RATE = 0.05
 """The share of coloured functions that may be noise."""

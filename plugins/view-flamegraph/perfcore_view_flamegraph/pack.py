@@ -32,10 +32,11 @@ import zlib
 from array import array
 from collections import Counter
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from perfcore.named_tuple import NamedTuple
 from perfcore_view_flamegraph.calls import ROOT
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from perfcore_source_otel import OtelSource
 from perfcore_source_pprof import PprofSource
 from perfcore_source_statprofiler import StatprofilerSource, storable, writer
 from perfcore_source_statprofiler.report import StatprofilerReportSource
+from perfcore_storage_kit import sets
 
 from perfcore.hookspecs import Segment, Source
 from perfcore.profile import stacks
-from perfcore.store import sets
 
 from .law import decoded, target, written
 

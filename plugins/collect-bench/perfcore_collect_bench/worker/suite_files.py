@@ -8,7 +8,8 @@ import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+from perfcore.named_tuple import NamedTuple
 
 FOLDER = "benchmarks"  # every module in a folder of this name may hold benchmarks
 PREFIX = "bench_"

@@ -5,11 +5,11 @@ Stores are joined by the union of their sets; of two records of one name, the hi
 
 from __future__ import annotations
 
-import hashlib
 import struct
-from typing import NamedTuple
 
+from perfcore.digests import sha1
 from perfcore.errors import FormatError
+from perfcore.named_tuple import NamedTuple
 
 KEY_SPACES = ("receipts/",)  # of all sets: what transfers, gc and fsck go through beside `objects/`
 _HEAD = struct.Struct("<4sIQ20sI")
@@ -33,13 +33,13 @@ def encode(record: Record) -> bytes:
         + bytes.fromhex("".join(ids))
         + record.payload
     )
-    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+    return data + sha1(data).digest()
 
 
 def decode(data: bytes, where: str) -> Record:
     """FormatError when a bit is off."""
     content, checksum = data[:-20], data[-20:]
-    if len(content) < _HEAD.size or hashlib.sha1(content, usedforsecurity=False).digest() != checksum:
+    if len(content) < _HEAD.size or sha1(content).digest() != checksum:
         raise FormatError(f"{where} is damaged: its checksum does not fit")
     magic, version, rank, of, count = _HEAD.unpack_from(content)
     end = _HEAD.size + 20 * count
