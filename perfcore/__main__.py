@@ -2,7 +2,7 @@
 
 import sys
 
-from perfcore.cli import main
+from perfcore.cli import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,12 +22,8 @@ _IDENTITY = ("system", "arch", "cpu", "cpus", "memory_gib")
 
 def facts(added: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """What the machine is; `added` come from plugins and stand below `extra`."""
-    if hasattr(os, "uname"):
-        system, host, release, _, arch = os.uname()
-    else:
-        import platform
-
-        system, host, release, _, arch = platform.uname()[:5]
+    # `platform` takes longer to import than all else here, and asks the same.
+    system, host, release, _, arch = (os.uname() if hasattr(os, "uname") else platform.uname())[:5]
     machine: dict[str, Any] = {
         "host": host,
         "system": system,

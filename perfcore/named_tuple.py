@@ -9,9 +9,8 @@ from types import CodeType, FunctionType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple, Self
-
-__all__ = ["NamedTuple"]
+    from typing import Any, Self
+    from typing import NamedTuple as NamedTuple
 
 
 class _Made(tuple):  # type: ignore[type-arg]

@@ -13,6 +13,25 @@ if TYPE_CHECKING:
 _YOUNG = 200_000  # objects until a search for garbage, of some 20 MB; Python 3.11 begins with 700
 
 
+def command() -> int:
+    """Run the command line of this process, and end it as Python does, but for taking apart what it holds: the system
+    frees that at once. Where this process is profiled or traced, only give the exit code."""
+    code = main()
+    import atexit
+
+    if sys.getprofile() or sys.gettrace():
+        return code
+    if threading := sys.modules.get("threading"):
+        threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            code = code or 120  # as Python ends then
+    os._exit(code)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, that of this process for None, and give its exit code. `--version` answers before anything
     else is imported."""
@@ -26,9 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return finished(tell_version)
     if is_process:
-        _look_less_for_garbage()
+        import gc
+
         from perfcore.cli.lazy_imports import LazyImports
 
+        gc.set_threshold(_YOUNG)  # almost all that a command makes is in use until it ends
         sys.meta_path.insert(0, LazyImports)
     code = None if "_PERF_COMPLETE" in os.environ else _short_answer(arguments)
     if code is not None:
@@ -89,16 +110,6 @@ def plain_options(
             return None
         values[name] = int(value) if number else True if kind is bool else value
     return values, []
-
-
-def _look_less_for_garbage() -> None:
-    # Almost all that a command makes is in use until it ends: classes, functions, modules. To look again and again for
-    # what is not, and at exit to take it all apart, is a quarter of a short command.
-    import atexit
-    import gc
-
-    gc.set_threshold(_YOUNG)
-    atexit.register(gc.freeze)  # what is frozen is not taken apart
 
 
 def tell_version() -> int:

@@ -1,7 +1,7 @@
 """Modules that are imported when something of them is first used, as `lazy import` does it from Python 3.15 on.
 
-What every command needs imports them for what few commands do: `pathlib` for addresses, `uuid` for the system's name,
-msgspec for schemas. They are a tenth of a short command.
+What every command needs imports them for what few do: `pathlib` for addresses, msgspec for schemas. They are a tenth of
+a short command.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ _LAZY: dict[str, Mapping[str, Callable[[], object] | None]] = {
     **{name: {} for name in ("locale", "shutil", "textwrap", "msgspec.inspect", "msgspec.toml", "msgspec.yaml")},
     "msgspec._json_schema": {"schema": None, "schema_components": None},
     "urllib.parse": {"quote_from_bytes": None},
+    **({"platform": {"system": lambda: os.uname().sysname}} if hasattr(os, "uname") else {}),
 }
-if hasattr(os, "uname"):
-    _LAZY["platform"] = {"system": lambda: os.uname().sysname}
 _NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -79,8 +80,6 @@ class LockedDirs:
             os.rmdir(path)
         except OSError:
             if os.path.lexists(path):
-                import shutil
-
                 shutil.rmtree(path, ignore_errors=True)
 
 
