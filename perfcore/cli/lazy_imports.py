@@ -6,13 +6,15 @@ a short command.
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from importlib.machinery import ModuleSpec
     from typing import Any
 
 # Of each, the functions that whoever imports it takes at once, or what they answer.
@@ -22,6 +24,7 @@ _LAZY: dict[str, Mapping[str, Callable[[], object] | None]] = {
     "urllib.parse": {"quote_from_bytes": None},
     **({"platform": {"system": lambda: os.uname().sysname}} if hasattr(os, "uname") else {}),
 }
+_switching = _thread.allocate_lock()
 _NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
 
 
@@ -34,8 +37,6 @@ class LazyImports:
     @classmethod
     def find_spec(cls, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
         if name in _LAZY:
-            from importlib.machinery import ModuleSpec
-
             return ModuleSpec(name, cls())  # type: ignore[arg-type]  # two methods are enough
         taker = sys.modules.get("msgspec._utils")
         if name == "typing_extensions" and taker and not hasattr(taker, "get_type_hints"):
@@ -55,11 +56,10 @@ class LazyImports:
             # Asked by the import of a name from it, since none is a package, and by those who look at all modules.
             if attribute in ("__path__", "__file__"):
                 raise AttributeError(attribute)
-            from importlib import import_module
-
-            if sys.modules.get(name) is module:
-                _LAZY.pop(name, None)
-                del sys.modules[name]
+            with _switching:
+                if sys.modules.get(name) is module:
+                    _LAZY.pop(name, None)
+                    del sys.modules[name]
             real = import_module(name)
             vars(module).update(vars(real))
             return getattr(real, attribute)
@@ -73,8 +73,6 @@ class LazyImports:
 
 
 def _without_threads(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    from importlib.machinery import PathFinder
-
     loader: Any = (spec := PathFinder.find_spec(name, path)) and spec.loader
     create = getattr(loader, "create_module", None)
     if create is None:
