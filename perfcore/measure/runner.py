@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import time
 import uuid
@@ -218,9 +219,9 @@ def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpo
     session = uuid.uuid4().hex[:12]  # 48 random bits: joined stores hold sessions of many machines
     total = sum(0 if state.schedule.budget else state.schedule.repeat + state.schedule.warmup for state in states)
     budgeted = any(state.schedule.budget for state in states)
-    turns = schedules.turns([state.schedule for state in states], time.monotonic)
+    turns = enumerate(schedules.turns([state.schedule for state in states], time.monotonic))
     titles = [state.job.title for state in states]
-    for done, turn in enumerate(turns):
+    for done, turn in turns:
         if _is_over(states, turn, context):
             break
         if turn.position == 0 and checkpoints.due():  # between two blocks: never while a run is measured
@@ -228,7 +229,8 @@ def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpo
         state = states[turn.job]
         if state.error is None:
             context.progress(done, 0 if budgeted else total, titles[turn.job])
-            _take(state, turn, session)
+            along = _take(state, turn, session)
+            next(itertools.islice(turns, along, along), None)  # these were taken, too
         elif all(state.error for state in states):
             return
     yield from _take_again(states, context, session, checkpoints)
@@ -261,40 +263,37 @@ def _take_again(
             _take(states[turn.job], turn, session)
 
 
-def _take(state: _JobState, turn: schedules.Turn, session: str) -> None:
+def _take(state: _JobState, turn: schedules.Turn, session: str) -> int:
+    """One run; gives how many of those that follow were taken along."""
     assert state.session is not None
-    run = Run(
-        state.session,
-        index=state.finished_runs,
-        block=turn.block,
-        position=turn.position,
-        started=time.time_ns(),
-        warmup=turn.warmup,
-    )
+    index, block, position, warmup = state.finished_runs, turn.block, turn.position, turn.warmup
+    run = Run(state.session, index=index, block=block, position=position, started=time.time_ns(), warmup=warmup)
     run.following = 0 if state.phases.observed else turn.following  # observers enclose each run
     try:
         with state.schedule.pinned():
             state.phases.call("collect", session=state.session, run=run)
     except PerfError as error:
         state.error = error
-        return
-    state.runs.add(
-        run=run.index,
-        session=session,
-        block=run.block,
-        position=run.position,
-        started=run.started,
-        warmup=run.warmup,
-        disturbed=run.disturbed,
-        exit=run.exitcode,
-    )
-    state.finished_runs += 1
-    state.block = run.block
-    if not run.warmup:
-        state.counted += 1
-        state.disturbed += run.disturbed
+        return 0
+    alike: dict[str, Any] = {"session": session, "position": position, "warmup": warmup, "exit": run.exitcode}
+    state.runs.add(run=index, block=block, started=run.started, disturbed=run.disturbed, **alike)
+    started, disturbed = run.along
+    if along := len(started):
+        state.runs.extend({
+            "run": range(index + 1, index + along + 1),
+            "block": range(block + 1, block + along + 1),
+            "started": started,
+            "disturbed": disturbed,
+            **{name: [value] * along for name, value in alike.items()},
+        })  # fmt: skip
+    state.finished_runs += 1 + along
+    state.block = block + along
+    if not warmup:
+        state.counted += 1 + along
+        state.disturbed += run.disturbed + sum(disturbed)
         if run.exitcode is not None and (state.worst is None or abs(run.exitcode) > abs(state.worst)):
             state.worst = run.exitcode
+    return along
 
 
 def _after_all(states: list[_JobState], status: Literal["ok", "interrupted"]) -> None:

@@ -117,8 +117,11 @@ def _series(jobs: list[int], schedules: list[Schedule], clock: Callable[[], floa
     start, done = clock(), 0
     while active := [i for i in jobs if _wanted(schedules[i], done, clock() - start, len(jobs))]:
         alone = schedules[active[0]] if len(active) == 1 else None
-        following = alone.repeat - done - 1 if alone and alone.budget is None else 0
-        yield from _block(active, first + done, schedules[jobs[0]].order, warmup=False, following=following)
+        if alone and alone.budget is None:
+            for index in range(done, alone.repeat):
+                yield Turn(active[0], first + index, 0, False, alone.repeat - index - 1)
+            return
+        yield from _block(active, first + done, schedules[jobs[0]].order, warmup=False)
         done += 1
 
 
@@ -128,7 +131,7 @@ def _wanted(schedule: Schedule, done: int, elapsed: float, sharing: int) -> bool
     return in_time and done < schedule.repeat
 
 
-def _block(jobs: list[int], block: int, order: str, *, warmup: bool, following: int = 0) -> Iterator[Turn]:
+def _block(jobs: list[int], block: int, order: str, *, warmup: bool) -> Iterator[Turn]:
     if order == "random":
         import random
 
@@ -136,4 +139,4 @@ def _block(jobs: list[int], block: int, order: str, *, warmup: bool, following: 
     elif block % 2:
         jobs = jobs[::-1]  # A B, B A: a drift that is a straight line cancels
     for position, job in enumerate(jobs):
-        yield Turn(job, block, position, warmup, following)
+        yield Turn(job, block, position, warmup)

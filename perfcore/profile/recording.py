@@ -80,17 +80,17 @@ class Rows:
     """The rows of one run: each gets the run's number in the column `run`."""
 
     def __init__(self, table: TableBuilder, run: int) -> None:
-        self._table = table
+        self.table = table
         self._run = run
 
     def add(self, **values: Value) -> None:
         """One resource."""
-        self._table.add(run=self._run, **values)
+        self.table.add(run=self._run, **values)
 
     def extend(self, columns: Mapping[str, Sequence[Value]]) -> None:
         """Many resources, as columns of one length."""
         rows = len(next(iter(columns.values()), ()))
-        self._table.extend({"run": [self._run] * rows, **columns})
+        self.table.extend({"run": [self._run] * rows, **columns})
 
 
 class Run:
@@ -99,10 +99,11 @@ class Run:
 
     Runs with the same `block` were taken in turn with those of the other jobs of the plan, `position` is the
     place within the block. So many runs as `following` come next and nothing before them: a collector may take them
-    along and give each when it is asked for; it sets `started` then.
+    along, set `started`, and give each when it is asked for, or some at once by `take_along`.
     """
 
     following = 0
+    along: tuple[Sequence[int], Sequence[bool]] = (), ()
 
     def __init__(
         self, session: Session, *, index: int, block: int, position: int, started: int, warmup: bool = False
@@ -116,6 +117,16 @@ class Run:
         self.disturbed = False
         table = TableBuilder("warmup") if warmup else session.tables["resources"]
         self.rows = Rows(table, index)
+
+    def take_along(
+        self, started: Sequence[int], disturbed: Sequence[bool], columns: Mapping[str, Sequence[Value]]
+    ) -> None:
+        """The next runs, which ended as this one and are not asked for any more, with a row for each."""
+        if len(started) > self.following:
+            raise FormatError(f"{len(started)} runs were taken along where {self.following} follow")
+        first = self.index + 1
+        self.rows.table.extend({"run": range(first, first + len(started)), **columns})
+        self.along = started, disturbed
 
 
 class Outcome(Record, frozen=True, kw_only=True):

@@ -52,3 +52,15 @@ def test_stacks_written_in_both_ways_are_refused() -> None:
 def test_a_collector_without_stacks_does_not_load_them() -> None:
     code = "import sys, perfcore.profile.recording; sys.exit('perfcore.profile.stacks' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_run_that_is_taken_along_has_a_row_of_its_own() -> None:
+    session = _session()
+    run = Run(session, index=4, block=6, position=0, started=0)
+    run.following = 2
+    run.rows.add(samples=1)
+    run.take_along([10, 20], [True, False], {"samples": [2, 3]})
+    resources = session.build_tables()["resources"]
+    assert (list(resources["run"]), list(resources["samples"])) == ([4, 5, 6], [1, 2, 3])
+    with pytest.raises(FormatError, match="3 runs were taken along where 2 follow"):
+        run.take_along([1, 2, 3], [False] * 3, {"samples": [1, 2, 3]})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
     from perfcore_collect_time.clock import ClockReader
-    from perfcore_collect_time.launcher import Helper, Result
+    from perfcore_collect_time.launcher import Helper, Results
     from perfcore_collect_time.machine import Frequency, Snapshot
 
 COLUMNS = (
@@ -143,20 +143,25 @@ class TimeCollector:
         return Session(job, columns=COLUMNS, state=state)
 
     def collect(self, session: Session, run: Run) -> None:
-        """One run between its setup and its cleanup; the row is written when all three went well."""
+        """One run between its setup and its cleanup; the row is written when all three went well. Short runs that
+        follow it may be taken along."""
         state: _State = session.state
         try:
             self._side_step(state, "setup", run)
-            result = self._measure(state, run)
+            results = self._measure(state, run)
             state.clock.record(session, run)
         except BaseException:
             with contextlib.suppress(PerfError):
                 self._side_step(state, "cleanup", run)
             raise
         self._side_step(state, "cleanup", run)
-        run.exitcode = result.exitcode
-        row, run.disturbed = state.tally.take(result, self._usable_cpus, run.warmup)
-        run.rows.add(**row)
+        run.exitcode = results.exitcode
+        columns, disturbed = state.tally.take(results, self._usable_cpus, run.warmup)
+        run.started, run.disturbed = results.started[0], disturbed[0]
+        run.rows.add(**{name: values[0] for name, values in columns.items()})
+        if len(disturbed) > 1:
+            following = {name: values[1:] for name, values in columns.items()}
+            run.take_along(results.started[1:], disturbed[1:], following)
 
     def after(self, session: Session, outcome: Outcome) -> None:
         """Gives the helper back, and says what the numbers rest on."""
@@ -178,18 +183,17 @@ class TimeCollector:
         for note in (*state.tally.notes(), *machine.notes(state.before, snapshot, state.frequency)):
             session.note(note)
 
-    def _measure(self, state: _State, run: Run) -> Result:
-        result, job = self._run(state, "run", run.following if self._alone(state) else 0), state.job
-        run.started = result.started
-        if not result.why and not result.exitcode:
-            return result
+    def _measure(self, state: _State, run: Run) -> Results:
+        results, job = self._run(state, "run", run.following if self._alone(state) else 0), state.job
+        if not results.why and not results.exitcode:
+            return results
         from perfcore_collect_kit import exit_status
 
-        if result.why:
+        if results.why:
             raise exit_status.too_long(shown(job.argv), run, self.settings.timeout)
-        if result.exitcode and self.settings.on_failure == "fail":
-            raise exit_status.failed(shown(job.argv), run, result.exitcode, result.words, shell=job.shell)
-        return result
+        if results.exitcode and self.settings.on_failure == "fail":
+            raise exit_status.failed(shown(job.argv), run, results.exitcode, results.words, shell=job.shell)
+        return results
 
     def _side_step(self, state: _State, name: str, run: Run) -> None:
         """The setup or cleanup command, if there is one. Its failure is an error whatever `on_failure` says."""
@@ -214,7 +218,7 @@ class TimeCollector:
         """Whether nothing has to be done between two runs."""
         return not (self.settings.setup or self.settings.cleanup or state.clock.known)
 
-    def _run(self, state: _State, name: str, following: int = 0) -> Result:
+    def _run(self, state: _State, name: str, following: int = 0) -> Results:
         key = self._key(state, name)
         try:
             return state.helper.run(key, following)

@@ -7,13 +7,15 @@ A frame is four bytes of length and a marshalled tuple:
 
     (DEFINE, key, spec)    a command, `spec` as in `launcher.Spec`; no answer
     (FORGET, key)          no answer
-    (RUN, key, cpus, most) at most so many runs in a row; answered by (DONE, runs, failure, floor, reference)
+    (RUN, key, cpus, most) at most so many runs in a row; answered by (DONE, runs, why, status, failure, floor,
+                           reference)
     (STOP,)                ends the command that runs, if any; answered by (STOPPED,), after the run's answer
 
 There are fewer runs than asked for when one did not end well, which is the last then, or when one more, as long as the
-last, would make them take longer than `BATCH`. `runs` has what `launcher` makes numbers of, for each run; `failure` is
-the (step, errno) of one more run that could not be started, or nothing; `floor` is the most memory that this process
-ever had; `reference` is what the same work took before them, as often as it was done.
+last, would make them take longer than `BATCH`. `runs` has what `launcher` makes numbers of, for each run; `why` says
+why the last was ended, if it was, and `status` is that of wait4; `failure` is the (step, errno) of one more run that
+could not be started, or nothing; `floor` is the most memory that this process ever had; `reference` is what the same
+work took before them, as often as it was done.
 
 When the socket is closed, the command that runs is ended, and so is this process.
 """
@@ -82,7 +84,7 @@ class Server:
         import ctypes  # not at the top: the process that starts this one takes only the constants from there
 
         self.control = control
-        self.libc = ctypes.CDLL(None)
+        self.libc = ctypes.PyDLL(None)  # there is no other thread that could go on during a call
         # prctl(2): orphans of the command become children of this process, which can count and end them.
         self.libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.stdout = os.dup(1)
@@ -94,14 +96,16 @@ class Server:
         self.known: set[int] = set()
         self.adopted: set[int] = set()
         self.pid = ctypes.c_int()
-        self.pid_reference = ctypes.byref(self.pid)
+        self.status = ctypes.c_int()
+        self.used = (ctypes.c_long * 18)()  # struct rusage: two timevals of two, and 14 numbers (getrusage(2))
+        self.references = [ctypes.byref(value) for value in (self.pid, self.status, self.used)]
         self.running: Prepared | None = None
         self.started = 0
         self.worked = time.perf_counter_ns() - WORK_EVERY
         self.why = ""
         self.attributes = self._attributes()
-        self.spawn = self.libc.posix_spawn
-        self.schedstat = os.open("/proc/self/schedstat", os.O_RDONLY) if os.path.exists("/proc/self/schedstat") else -1
+        counted = os.path.exists("/proc/self/schedstat")
+        self.schedstat = os.open("/proc/self/schedstat" if counted else NULL, os.O_RDONLY)
         self.events = select.poll()
         self.events.register(control, select.POLLIN)
         _reset_ignored()
@@ -124,20 +128,13 @@ class Server:
         command = self.commands[key]
         runs: list[Frame] = []
         reference = self._reference()
-        self.why = ""
-        limit = time.perf_counter_ns() + int(BATCH * 1e9)
+        self.why, self.status.value = "", 0
         self._look_later(TICK)
-        while True:
-            failure = self._prepare(command, command.cpus or frozenset(cpus)) or self._measure(command, runs)
-            if failure or self.why or runs[-1][1] or len(runs) == most:
-                break
-            start, end = runs[-1][3:5]
-            if end + (end - start) > limit:  # the next one may take as long
-                break
+        failure = self._measure(command, command.cpus or frozenset(cpus), most, runs)
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         if self.why == "gone":
             raise GoneError
-        self._send((DONE, runs, failure, self.peak, reference))
+        self._send((DONE, runs, self.why, self.status.value, failure, self.peak, reference))
         if self.why == "stopped":
             self._send((STOPPED,))
 
@@ -185,36 +182,56 @@ class Server:
             return os.dup(self.stdout if command.stdout == OURS else 2)
         return os.open(command.stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
 
-    def _measure(self, command: Prepared, runs: list[Frame]) -> Frame | None:
-        """One run, whose numbers are added to those of others; or why it could not be started. Between the two readings
-        of the clock stand the start, the wait, and one read of our own delay that the command does not wait for.
+    def _measure(self, command: Prepared, cpus: frozenset[int], most: int, runs: list[Frame]) -> Frame | None:
+        """The runs of one batch, whose numbers are added to `runs`; or why one could not be started. Between the two
+        readings of the clock stand the start, the wait, and one read of our own delay that the command does not wait
+        for. What a run evicts from the caches of the CPU is slow to execute after it: names are local, and nothing is
+        called that need not be.
 
         The wait is that for a child, not one for a signal or a descriptor: the kernel then lets us go on where the
         command ran, and the next one begins on a CPU that is warm.
         """
-        clock, wait, schedstat = time.perf_counter_ns, os.waitid, self.schedstat
-        arguments = self.pid_reference, command.path, None, self.attributes, command.argv, command.environment
-        spawn, pid_kind, ending = self.spawn, os.P_PID, os.WEXITED | os.WNOWAIT
-        self.started = clock()
-        if command.timeout is not None:
-            self._look_later(self._remaining(command))
-        start = clock()
-        failed = spawn(*arguments)
-        if failed:
-            return "start", failed
-        before = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
-        pid = self.pid.value
-        self.running = command
-        wait(pid_kind, pid, ending)
-        end = clock()
-        self.running = None
-        after = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
-        threads, delay = _cpu_time(pid), _schedstat(pid)
-        _, status, used = os.wait4(pid, 0)
-        if used.ru_maxrss * 1024 > self.peak:  # what this process has had is never more than what its child reports
-            self.peak = _peak()
-        runs.append((self.why, status, self._left(), start, end, threads, before, after, delay, tuple(used)))
-        return None
+        pid_reference, status_reference, used_reference = self.references
+        arguments = pid_reference, command.path, None, self.attributes, command.argv, command.environment
+        clock, cpu_clock, libc, pread = time.perf_counter_ns, time.clock_gettime_ns, self.libc, os.pread
+        spawn, waitid, wait4, waitpid = libc.posix_spawn, os.waitid, libc.wait4, libc.waitpid
+        prepare, schedstat, pid_box, status, used = self._prepare, self.schedstat, self.pid, self.status, self.used
+        pid_kind, ending, at_once = os.P_PID, os.WEXITED | os.WNOWAIT, os.WNOHANG
+        limit = clock() + int(BATCH * 1e9)
+        while True:
+            failure = prepare(command, cpus)
+            if failure:
+                return failure
+            if command.timeout is not None:
+                self.started = clock()
+                self._look_later(self._remaining(command))
+            start = clock()
+            error = spawn(*arguments)
+            if error:
+                return "start", error
+            before = pread(schedstat, 80, 0)
+            pid = pid_box.value
+            self.running = command
+            waitid(pid_kind, pid, ending)
+            end = clock()
+            self.running = None
+            after = pread(schedstat, 80, 0)
+            try:
+                threads = cpu_clock(~pid << 3 | _ALL_CPU_TIME)
+            except OSError:
+                threads = 0
+            delay = _schedstat(pid)
+            wait4(pid, status_reference, 0, used_reference)
+            if used[4] * 1024 > self.peak:  # what this process has had is never more than what its child reports
+                self.peak = _peak()
+            # Not that of `os`, which makes an exception where there are no children, as after most runs.
+            child = waitpid(-1, None, at_once)
+            left = self._left(child) if child >= 0 or self.adopted or self.known else 0
+            runs.append((start, end, threads, left, before, after, delay, bytes(used)))
+            if self.why or status.value or len(runs) == most:
+                return None
+            if end + (end - start) > limit:  # the next one may take as long
+                return None
 
     def _look(self, *_: Any) -> None:
         """Every now and then while a command runs: reap what it left to us, end it when it is to be ended. The wait
@@ -286,13 +303,12 @@ class Server:
             if group != pid:
                 _kill(os.kill, descendant, number)
 
-    def _left(self) -> int:
-        """How many processes the command left behind, ended or not. They are ours now; those that live go on."""
-        # Not that of `os`, which makes an exception where there are none, as after most runs.
-        while (child := self.libc.waitpid(-1, None, os.WNOHANG)) > 0:
+    def _left(self, child: int) -> int:
+        """How many processes the command left behind, ended or not; `child` has just ended, if it is positive. They are
+        ours now; those that live go on."""
+        while child > 0:
             self.adopted.add(child)
-        if child < 0 and not self.adopted and not self.known:
-            return 0
+            child = self.libc.waitpid(-1, None, os.WNOHANG)
         remaining = (self.adopted - self.known) | (set() if child < 0 else set(self._descendants()))
         self.known = {pid for pid in self.known | remaining if os.path.exists(f"/proc/{pid}")}
         self.adopted = set()
@@ -362,13 +378,6 @@ def _work() -> int:
     sum(range(1500))
     sorted(_NUMBERS)
     return time.thread_time_ns() - start
-
-
-def _cpu_time(pid: int) -> int:
-    try:
-        return time.clock_gettime_ns((~pid << 3) | _ALL_CPU_TIME)
-    except OSError:
-        return 0
 
 
 def _schedstat(pid: int) -> bytes:

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
+from operator import add, sub
 from typing import TYPE_CHECKING, Any
 
 from perfcore_collect_kit.command import StartError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from perfcore_collect_kit.command import Spec
 
 KEPT = 8 * 1024  # bytes of a command's last words
+_FIELDS = 18  # of struct rusage, all `long`, in the order of getrusage(2): two timevals of two, and 14 numbers
 PATIENCE = 10.0  # seconds until a helper that does not stop is killed; it needs about one to end a command
 
 # The process that sends the code may be killed before it has sent all.
@@ -42,19 +44,21 @@ while len(d)<{size}:
 exec(marshal.loads(d))"""
 
 
-class Result(NamedTuple):
-    """What came of one command. `exitcode` is negative for a signal; `why` is `timeout` where it was ended for
-    taking too long; `left` counts the processes it left behind; `floor` is the peak memory it began with; `started` is
-    when it began, in nanoseconds since 1970; `reference` is what the helper's own work took before it, in ns."""
+class Results(NamedTuple):
+    """What came of one run of a command, or of several in a row that ended well. `started` is when each began, in
+    nanoseconds since 1970; `left` counts the processes it left behind; `numbers` are columns. `floor` is the peak
+    memory that they began with; `reference` is what the helper's own work took before them, in ns. `exitcode` is
+    negative for a signal; `why` is `timeout` where the run was ended for taking too long."""
 
-    exitcode: int
-    why: str
-    left: int
+    started: Sequence[int]
+    left: Sequence[int]
     floor: int
-    numbers: Mapping[str, int | None]
+    numbers: Mapping[str, Sequence[int]]
+    run_delay: Sequence[int | None]
+    reference: Sequence[int] = ()
+    exitcode: int = 0
+    why: str = ""
     words: bytes = b""
-    started: int = 0
-    reference: tuple[int, ...] = ()
 
 
 class Helper:
@@ -73,7 +77,7 @@ class Helper:
         self._words = b""
         self._rest = b""
         self._silent: set[int] = set()  # keys of commands that said nothing until now
-        self._ahead: dict[int, deque[Result | StartError]] = {}
+        self._ahead: dict[int, list[Results | StartError]] = {}  # of a run that followed others and did not end well
 
     def define(self, spec: Spec) -> int:
         """Make a command known; gives the key to run it by."""
@@ -92,31 +96,30 @@ class Helper:
             if self.ended is None:
                 self._send((helper.FORGET, key))
 
-    def run(self, key: int, following: int = 0) -> Result:
+    def run(self, key: int, following: int = 0) -> Results:
         """Run a command to its end. Interrupted (Ctrl-C), it ends the command and everything that it started
         before the interrupt goes on.
 
         `following` runs of the same command come next, and nothing before them. Short ones may be taken along, so
-        that nothing but the helper runs between them; calls that follow give their results. They end with the first
-        that does not end well; and a command that says something is run alone, so that it is known in which run."""
+        that nothing but the helper runs between them. They end with the first that does not end well, whose results
+        the next call gives; and a command that says something is run alone, so that it is known in which run."""
         with self._lock:
-            ahead = self._ahead.get(key)
-            if not ahead:
-                ahead = self._ahead[key] = deque(self._take(key, 1 + following if key in self._silent else 1))
-            result = ahead.popleft()
+            if not self._ahead.get(key):
+                self._ahead[key] = self._take(key, 1 + following if key in self._silent else 1)
+            result = self._ahead[key].pop(0)
         if isinstance(result, StartError):
             raise result
         return result
 
-    def _take(self, key: int, most: int) -> list[Result | StartError]:
-        """The results of one run or more."""
+    def _take(self, key: int, most: int) -> list[Results | StartError]:
+        """The results of the runs that ended well, if there are any, and of one that did not."""
         if self.ended is not None:
             raise _gone(self.ended, b"")
         self._listen()
         self._words = b""
         try:
             self._send((helper.RUN, key, tuple(os.sched_getaffinity(0)), most))
-            _, runs, failure, floor, reference = self._answer()
+            _, runs, why, status, failure, floor, reference = self._answer()
         except BaseException:
             if self.ended is None:
                 self._stop()
@@ -124,12 +127,14 @@ class Helper:
         self._listen()
         (self._silent.discard if self._words else self._silent.add)(key)
         since = time.time_ns() - time.perf_counter_ns()
-        results = [_result(run, floor, since) for run in runs]
+        well, last = (runs[:-1], runs[-1:]) if why or status else (runs, [])
+        results = [_results(part, floor, since) for part in (well, last) if part]
         if results:
-            results[0] = results[0]._replace(reference=tuple(reference))
+            results[0] = results[0]._replace(reference=reference)
         if failure:
             return [*results, StartError(*failure)]
-        return [*results[:-1], results[-1]._replace(words=self._words)]
+        exitcode = os.waitstatus_to_exitcode(status)
+        return [*results[:-1], results[-1]._replace(exitcode=exitcode, why=why, words=self._words)]
 
     def close(self) -> None:
         """End the helper; what commands left behind lives on. Harmless when it has ended."""
@@ -254,44 +259,51 @@ def _code() -> Any:
     return loader.get_code(helper.__name__)
 
 
-def _result(run: tuple[Any, ...], floor: int, since: int) -> Result:
-    """What the helper tells of a run, which began `since` the zero of its clock.
+def _results(runs: Sequence[tuple[Any, ...]], floor: int, since: int) -> Results:
+    """What the helper tells of runs, by a clock that began at `since`.
 
     The user and system time of wait4 are whole microseconds, rounded down, with the children that the command
     waited for; the process's clock has nanoseconds, without children. Neither is ever too large: the larger one
     is the better.
     """
-    why, status, left, start, end, threads, before, after, schedstat, used = run
-    # Back to microseconds as integers: Python makes floats of the two `timeval`s.
-    user, system = round(used[0] * 1e6) * 1000, round(used[1] * 1e6) * 1000
-    # Three numbers (Documentation/scheduler/sched-stats.rst): time on a CPU, time in the queue of one, slices.
-    delay, own_before, own_after = _delay(schedstat), _delay(before), _delay(after)
+    started, ended, threads, left, before, after, schedstat, used = zip(*runs, strict=True)
+    usage = array("l", b"".join(used))
+    fields = [usage[position::_FIELDS] for position in range(_FIELDS)]
+    user, system = (
+        [seconds * 10**9 + microseconds * 1000 for seconds, microseconds in zip(*time, strict=True)]
+        for time in (fields[0:2], fields[2:4])
+    )
+    wall = list(map(sub, ended, started))
+    delays = zip(_delays(schedstat), _delays(before), _delays(after), wall, strict=True)
     numbers = {
-        "cpu": max(threads, user + system),
-        "wall": end - start,
+        "cpu": list(map(max, threads, map(add, user, system))),
+        "wall": wall,
         "user": user,
         "system": system,
-        # In KiB (getrusage(2)). The kernel begins it with the peak of whoever started the command (exec_mmap in
-        # fs/exec.c), which is why the helper has to be small.
-        "max_rss": used[2] * 1024,
-        "voluntary_switches": used[14],
-        "involuntary_switches": used[15],
-        "minor_faults": used[6],
-        "major_faults": used[7],
-        # Both may wait for one CPU at once, and the kernel counts by a clock of its own: a run never waits longer than
-        # it takes.
-        "run_delay": None
-        if delay is None or own_before is None or own_after is None
-        else min(delay + own_after - own_before, end - start),
+        # In KiB. The kernel begins it with the peak of whoever started the command (exec_mmap in fs/exec.c), which is
+        # why the helper has to be small.
+        "max_rss": [kib * 1024 for kib in fields[4]],
+        "voluntary_switches": fields[16],
+        "involuntary_switches": fields[17],
+        "minor_faults": fields[8],
+        "major_faults": fields[9],
     }
-    return Result(os.waitstatus_to_exitcode(status), why, left, floor, numbers, started=start + since)
+    # Both may wait for one CPU at once, and the kernel counts by a clock of its own: a run never waits longer than it
+    # takes.
+    run_delay = [
+        None if delay is None or own is None or later is None else min(delay + later - own, most)
+        for delay, own, later, most in delays
+    ]
+    return Results([start + since for start in started], left, floor, numbers, run_delay)
 
 
-def _delay(schedstat: bytes) -> int | None:
-    """Nanoseconds in the queue of a CPU until now; kernels that do not count them have 0 slices."""
-    if not schedstat or schedstat.endswith(b" 0\n"):
-        return None
-    return int(schedstat.split(None, 2)[1])
+def _delays(schedstats: Sequence[bytes]) -> Sequence[int | None]:
+    """Nanoseconds in the queue of a CPU until then. A text has three numbers (Documentation/scheduler/sched-stats.rst),
+    the time on a CPU, that in the queue of one, and the slices, of which kernels that do not count have 0."""
+    fields = b"".join(schedstats).split()
+    if b"" not in schedstats and b"0" not in fields[2::3]:
+        return list(map(int, fields[1::3]))
+    return [int(text.split()[1]) if text and not text.endswith(b" 0\n") else None for text in schedstats]
 
 
 def _gone(status: int | None, words: bytes) -> PluginError:

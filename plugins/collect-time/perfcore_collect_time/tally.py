@@ -13,7 +13,7 @@ import msgspec
 from perfcore.text import plural, quantity
 
 if TYPE_CHECKING:
-    from perfcore_collect_time.launcher import Result
+    from perfcore_collect_time.launcher import Results
 
 # Idle, a run of 15 ms waits 0.08 ms for a CPU, half a percent; at a load of 9 on two CPUs six times its own length.
 DISTURBED_SHARE = 0.05  # of the wall time spent waiting for a CPU
@@ -39,26 +39,26 @@ class Tally(msgspec.Struct):
     floor: int = 0
     hidden: int = 0
 
-    def take(self, result: Result, cpus: Callable[[], int], warmup: bool) -> tuple[Mapping[str, int | None], bool]:
-        """(the row of a run, whether it was disturbed)."""
-        row = dict(result.numbers)
-        floor = result.floor + result.floor // FLOOR_MARGIN
+    def take(
+        self, results: Results, cpus: Callable[[], int], warmup: bool
+    ) -> tuple[Mapping[str, Sequence[int | None]], Sequence[bool]]:
+        """(the rows of runs as columns, whether each was disturbed)."""
+        floor = results.floor + results.floor // FLOOR_MARGIN
         self.floor = max(self.floor, floor)
-        if (row["max_rss"] or 0) <= floor:
-            row["max_rss"] = None
-        bothered = disturbed(row, cpus)
-        self.left += result.left
-        self.littering += result.left > 0
+        memory = [peak if peak > floor else None for peak in results.numbers["max_rss"]]
+        delays, walls = results.run_delay, results.numbers["wall"]
+        bothered = [disturbed(*run, cpus) for run in zip(delays, walls, results.numbers["cpu"], strict=True)]
+        self.left += sum(results.left)
+        self.littering += sum(map(bool, results.left))
         if not warmup:
-            self.runs += 1
-            self.disturbed += bothered
-            self.hidden += row["max_rss"] is None
-            if result.exitcode:
-                self.failures[result.exitcode] += 1
-            self.reference += result.reference
-            if row["run_delay"] is not None:
-                self.waits.append(row["run_delay"] / max(1, row["wall"] or 0))
-        return row, bothered
+            self.runs += len(bothered)
+            self.disturbed += sum(bothered)
+            self.hidden += memory.count(None)
+            if results.exitcode:
+                self.failures[results.exitcode] += len(bothered)
+            self.reference += results.reference
+            self.waits += [delay / max(1, wall) for delay, wall in zip(delays, walls, strict=True) if delay is not None]
+        return {**results.numbers, "max_rss": memory, "run_delay": delays}, bothered
 
     def facts(self) -> dict[str, Any]:
         """For the profile."""
@@ -100,13 +100,12 @@ class Tally(msgspec.Struct):
             yield f"max_rss is missing{in_runs}: up to {quantity(self.floor, 'B')} it may be that of perf's own helper"
 
 
-def disturbed(row: Mapping[str, int | None], cpus: Callable[[], int]) -> bool:
+def disturbed(delay: int | None, wall: int, cpu: int, cpus: Callable[[], int]) -> bool:
     """Whether a run had to wait for a CPU that others used: for more than 5 % of its wall time and 0.5 ms. `cpus` tells
     how many it may run on, which most runs need not know."""
-    delay, wall = row["run_delay"], row["wall"] or 0
     if delay is None or delay <= DISTURBED_LEAST or delay <= DISTURBED_SHARE * wall:
         return False
-    return (row["cpu"] or 0) < OWN_SHARE * cpus() * wall
+    return cpu < OWN_SHARE * cpus() * wall
 
 
 def _median(values: Sequence[float]) -> float:

@@ -45,23 +45,17 @@ def test_words_of_an_earlier_run_are_not_its_last(measure: Measure) -> None:
     assert "end of its output" not in caught.value.message
 
 
-def _take(measuring: Measuring, runs: int) -> None:
-    """Runs of one command with nothing between them."""
-    for following in reversed(range(runs)):
-        measuring.run(following=following)
-
-
 def test_short_runs_are_taken_along(tmp_path: Path) -> None:
-    """Before they are asked for, on a machine that has the time."""
+    """And are never asked for, on a machine that has the time."""
     job = Job(argv=("sh", "-c", "echo x >> runs"), cmd="sh", cwd=tmp_path)
-    taken = []
     with Measuring(TimeCollector(), job) as measuring:
-        for following in reversed(range(100)):
-            measuring.run(following=following)
-            taken.append(len((tmp_path / "runs").read_text().split()))
-    assert taken[0] == 1
-    assert taken[-1] == 100
-    assert taken != list(range(1, 101))
+        measuring.take(100)
+    assert len((tmp_path / "runs").read_text().split()) == 100
+    assert [row["run"] for row in measuring.rows] == [run.index for run in measuring.runs] == list(range(100))
+    along = [len(run.along[0]) for run in measuring.runs]
+    assert along[0] == 0
+    assert sum(along) > 10
+    assert all(row["cpu"] > 0 and row["wall"] > 0 for row in measuring.rows)
 
 
 def test_no_run_comes_after_one_that_failed(tmp_path: Path) -> None:
@@ -69,7 +63,7 @@ def test_no_run_comes_after_one_that_failed(tmp_path: Path) -> None:
     script = "echo x >> runs; test $(wc -l < runs) -lt 5"
     with Measuring(TimeCollector(), Job(argv=("sh", "-c", script), cmd="sh", cwd=tmp_path)) as measuring:
         with pytest.raises(CommandFailedError, match=r"exited with code 1 in run 5"):
-            _take(measuring, 10)
+            measuring.take(10)
         assert len(measuring.rows) == 4
     assert (tmp_path / "runs").read_text().split() == ["x"] * 5
 
@@ -80,7 +74,7 @@ def test_a_program_that_is_removed_by_a_run_cannot_be_started_in_the_next(tmp_pa
     program.chmod(0o755)
     with Measuring(TimeCollector(), Job(argv=("./program",), cmd="./program", cwd=tmp_path)) as measuring:
         with pytest.raises(CommandFailedError, match="cannot be started: No such file"):
-            _take(measuring, 10)
+            measuring.take(10)
         assert len(measuring.rows) == 3
 
 
@@ -88,7 +82,7 @@ def test_the_last_words_of_runs_that_follow_are_those_of_the_run(tmp_path: Path)
     script = "echo x >> runs; n=$(wc -l < runs); echo said by $n >&2; test $n -lt 4"
     job = Job(argv=("sh", "-c", script), cmd="sh", cwd=tmp_path)
     with pytest.raises(CommandFailedError) as caught, Measuring(TimeCollector(), job) as measuring:
-        _take(measuring, 10)
+        measuring.take(10)
     assert caught.value.message.endswith("end of its output:\n  said by 4")
 
 
@@ -97,14 +91,14 @@ def test_a_limit_holds_for_each_of_runs_that_follow(tmp_path: Path, marker: str)
     job = Job(argv=("sh", "-c", script), cmd="sh", cwd=tmp_path)
     collector, error = TimeCollector(TimeSettings(timeout=0.5)), r"was ended in run 4: it took longer than 0\.5 s"
     with pytest.raises(CommandFailedError, match=error), Measuring(collector, job) as measuring:
-        _take(measuring, 10)
+        measuring.take(10)
     assert living(marker) == []
 
 
 def test_setup_and_cleanup_enclose_each_of_runs_that_follow(tmp_path: Path) -> None:
     settings = TimeSettings(setup="echo setup >> log", cleanup="echo cleanup >> log")
     with Measuring(TimeCollector(settings), Job(argv=("sh", "-c", "echo run >> log"), cmd="sh", cwd=tmp_path)) as each:
-        _take(each, 3)
+        each.take(3)
     assert (tmp_path / "log").read_text().split() == ["setup", "run", "cleanup"] * 3
 
 

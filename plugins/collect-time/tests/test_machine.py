@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfcore_collect_time.launcher import Result
+from perfcore_collect_time.launcher import Results
 from perfcore_collect_time.machine import Frequency, Snapshot, facts, frequency, notes, quota, snapshot
 from perfcore_collect_time.tally import Tally, disturbed
 
@@ -108,19 +108,19 @@ def test_what_is_worth_knowing_is_said(
 def test_a_run_is_disturbed_by_waiting_for_others(
     delay: int | None, wall: int, cpu: int, cpus: int, expected: bool
 ) -> None:
-    assert disturbed({"run_delay": delay, "wall": wall, "cpu": cpu}, lambda: cpus) is expected
+    assert disturbed(delay, wall, cpu, lambda: cpus) is expected
 
 
-def result(delay: int = 0, max_rss: int = 50, floor: int = 8, exitcode: int = 0, left: int = 0) -> Result:
-    numbers = {"wall": 100 * MS, "cpu": 50 * MS, "run_delay": delay, "max_rss": max_rss * 2**20}
-    return Result(exitcode=exitcode, why="", left=left, floor=floor * 2**20, numbers=numbers, words=b"")
+def result(delay: int = 0, max_rss: int = 50, floor: int = 8, exitcode: int = 0, left: int = 0) -> Results:
+    numbers = {"wall": [100 * MS], "cpu": [50 * MS], "max_rss": [max_rss * 2**20]}
+    return Results([0], [left], floor * 2**20, numbers, [delay], exitcode=exitcode)
 
 
 def two_cpus() -> int:
     return 2
 
 
-def tallied(*results: Result) -> list[str]:
+def tallied(*results: Results) -> list[str]:
     tally = Tally()
     for one in results:
         tally.take(one, two_cpus, False)
@@ -163,14 +163,14 @@ def test_the_work_of_reference_is_told_on_the_whole_and_as_on_a_fast_machine() -
 
 @pytest.mark.parametrize(("max_rss", "known"), [(8, False), (8.4, False), (8.6, True)])
 def test_peak_memory_near_that_of_the_starting_process_is_missing(max_rss: float, known: bool) -> None:
-    row, _ = Tally().take(result(max_rss=max_rss), two_cpus, False)  # type: ignore[arg-type]
-    assert (row["max_rss"] is not None) is known
+    columns, _ = Tally().take(result(max_rss=max_rss), two_cpus, False)  # type: ignore[arg-type]
+    assert (columns["max_rss"] != [None]) is known
 
 
 def test_what_is_missing_is_no_more_than_the_profile_says() -> None:
     tally = Tally()
-    row, _ = tally.take(result(max_rss=8.4), two_cpus, False)  # type: ignore[arg-type]
-    assert row["max_rss"] is None
+    columns, _ = tally.take(result(max_rss=8.4), two_cpus, False)  # type: ignore[arg-type]
+    assert columns["max_rss"] == [None]
     assert tally.facts()["max_rss_floor"] >= 8.4 * 2**20
 
 

@@ -137,8 +137,11 @@ def test_the_work_of_reference_takes_a_small_part_of_the_time() -> None:
     helper = launcher.lease()
     try:
         key = helper.define(command.spec(Job(argv=("true",), cmd="true")))
-        results = [helper.run(key, 299 - number) for number in range(300)]
-        taken = [nanoseconds for result in results for nanoseconds in result.reference]
+        taken, runs = list[int](), 0
+        while runs < 300:
+            results = helper.run(key, 299 - runs)
+            taken += results.reference
+            runs += len(results.started)
     finally:
         launcher.release(helper)
     assert 1 <= len(taken) <= 1 + (time.perf_counter_ns() - begun) / WORK_EVERY

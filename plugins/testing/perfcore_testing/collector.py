@@ -119,13 +119,27 @@ class Measuring:
             self._workspace.cleanup()
 
     def run(self, *, warmup: bool = False, following: int = 0) -> Run:
-        """Take one run. One that raises is no run."""
-        run_number = len(self.runs)
-        run = Run(self.session, index=run_number, block=run_number, position=0, started=run_number, warmup=warmup)
+        """Take one run, and those that are taken along with it. One that raises is no run."""
+        run = self._run(len(self.runs), warmup=warmup)
         run.following = following
         self.driver.collect(self.session, run)
         self.runs.append(run)
+        for started, disturbed in zip(*run.along, strict=True):
+            also = self._run(started)
+            also.disturbed, also.exitcode = disturbed, run.exitcode
+            self.runs.append(also)
         return run
+
+    def take(self, count: int) -> list[Run]:
+        """So many runs with nothing between them."""
+        first = len(self.runs)
+        while left := first + count - len(self.runs):
+            self.run(following=left - 1)
+        return self.runs[first:]
+
+    def _run(self, started: int, *, warmup: bool = False) -> Run:
+        number = len(self.runs)
+        return Run(self.session, index=number, block=number, position=0, started=started, warmup=warmup)
 
     @property
     def resources(self) -> Table:
@@ -204,10 +218,10 @@ class CollectorContract:
         assert trace.read_text().split() == ["x"] * 3
 
     def test_no_more_runs_are_taken_along_than_follow(self, driver: Collector, tmp_path: Path) -> None:
-        """Each is a run of its own, that began after the one before."""
+        """Each is a run of its own, that began after the one before, whether it is asked for or not."""
         with Measuring(driver, self.job(tmp_path, TRACE, "x")) as measuring:
-            for following in (0, 3, 2, 1, 0):
-                measuring.run(following=following)
+            measuring.run()
+            measuring.take(4)
             assert sorted({row["run"] for row in measuring.rows}) == [0, 1, 2, 3, 4]
         assert (tmp_path / "trace").read_text().split() == ["x"] * 5
         started = [run.started for run in measuring.runs]
