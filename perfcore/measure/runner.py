@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 import time
 import uuid
@@ -170,14 +169,7 @@ def _state(job: Job, plan: Plan, context: Context, submitted: Job) -> _JobState:
     plugin, driver = context.plugins.construct(COLLECTOR, job.collector.name, settings)
     params, identity = _params(settings)
     tool = Tool(name=plugin.name, version=plugin.version, params={**to_params(schedule), **params})
-    return _JobState(
-        job=job,
-        submitted=submitted,
-        schedule=schedule,
-        tool=tool,
-        identity=identity,
-        phases=context.plugins.phases(plugin, driver),
-    )
+    return _JobState(job, submitted, schedule, tool, identity, context.plugins.phases(plugin, driver))
 
 
 def resolved(job: Job, outweighing: Mapping[str, Any], context: Context) -> tuple[Schedule, Any]:
@@ -229,8 +221,8 @@ def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpo
         state = states[turn.job]
         if state.error is None:
             context.progress(done, 0 if budgeted else total, titles[turn.job])
-            along = _take(state, turn, session)
-            next(itertools.islice(turns, along, along), None)  # these were taken, too
+            for _ in zip(range(_take(state, turn, session)), turns, strict=False):
+                pass  # it was taken along
         elif all(state.error for state in states):
             return
     yield from _take_again(states, context, session, checkpoints)
@@ -279,13 +271,9 @@ def _take(state: _JobState, turn: schedules.Turn, session: str) -> int:
     state.runs.add(run=index, block=block, started=run.started, disturbed=run.disturbed, **alike)
     started, disturbed = run.along
     if along := len(started):
-        state.runs.extend({
-            "run": range(index + 1, index + along + 1),
-            "block": range(block + 1, block + along + 1),
-            "started": started,
-            "disturbed": disturbed,
-            **{name: [value] * along for name, value in alike.items()},
-        })  # fmt: skip
+        numbers = {"run": range(index + 1, index + along + 1), "block": range(block + 1, block + along + 1)}
+        same = {name: [value] * along for name, value in alike.items()}
+        state.runs.extend({**numbers, "started": started, "disturbed": disturbed, **same})
     state.finished_runs += 1 + along
     state.block = block + along
     if not warmup:
@@ -314,10 +302,8 @@ def _finish(state: _JobState, context: Context) -> Measured:
     try:
         tables = {"runs": state.runs.build()} | state.session.build_tables()
         profile = _profile(state, context.machine, tables)
-        return Measured(
-            job=state.submitted,
-            profile=postprocess(profile, state.job.postprocessors, context.plugins, context.options),
-        )
+        profile = postprocess(profile, state.job.postprocessors, context.plugins, context.options)
+        return Measured(job=state.submitted, profile=profile)
     except PerfError as error:
         return Measured(job=state.submitted, error=error)
 

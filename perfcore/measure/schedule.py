@@ -118,8 +118,8 @@ def _series(jobs: list[int], schedules: list[Schedule], clock: Callable[[], floa
     while active := [i for i in jobs if _wanted(schedules[i], done, clock() - start, len(jobs))]:
         alone = schedules[active[0]] if len(active) == 1 else None
         if alone and alone.budget is None:
-            for index in range(done, alone.repeat):
-                yield Turn(active[0], first + index, 0, False, alone.repeat - index - 1)
+            runs = range(done, alone.repeat)
+            yield from (Turn(active[0], first + run, 0, False, alone.repeat - run - 1) for run in runs)
             return
         yield from _block(active, first + done, schedules[jobs[0]].order, warmup=False)
         done += 1
