@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import hashlib
+import itertools
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -168,7 +169,7 @@ def _scan_together(
     repository: Repository, group: Sequence[ScannedSeries], check: HistoryCheck
 ) -> Iterator[Sequence[Change]]:
     """The changes of each series of a group, without changes of the machine that all of them share."""
-    positions = {m.version.id[:10]: m.position for scanned in group for m in scanned.line.versions}
+    positions = {m.version.id[:10]: m.position for line in _lines(group) for m in line.versions}
     joint = _scan_many(repository, _aligned(group), check)
     for scanned, joint_changes in zip(group, joint, strict=True):
         on_line = (_on(scanned.line, change, positions) for change in joint_changes)
@@ -178,9 +179,8 @@ def _scan_together(
 def _on(line: ConfigHistory, change: Change, positions: Mapping[str, int]) -> Change | None:
     """The change as this history shows it: in its first version from there on, against its last one before. None where
     it has none on one side. `positions` has those of all versions by the beginnings of their ids."""
-    measured_at = [measured.position for measured in line.versions]
-    index = bisect.bisect_left(measured_at, positions[change.target])
-    if not 0 < index < len(measured_at):
+    index = bisect.bisect_left(line.versions, positions[change.target], key=lambda measured: measured.position)
+    if not 0 < index < len(line.versions):
         return None
     before, after = line.versions[index - 1].version.id, line.versions[index].version.id
     if (before[:10], after[:10]) == (change.baseline, change.target):
@@ -223,18 +223,27 @@ def _joint_groups(selected: Sequence[ScannedSeries]) -> list[list[int]]:
 
 def _aligned(group: Sequence[ScannedSeries]) -> list[Series]:
     """The series over the same axis: every version and environment of any of them, in the order of the branch."""
-    axis = sorted({_coordinate(measured) for scanned in group for measured in scanned.line.versions})
-    following = {m.version.id: m.next_version for scanned in group for m in scanned.line.versions}
-    next_versions = tuple(following[version] for _, version, _ in axis)
-    return [replace(_over(scanned, axis), next_versions=next_versions) for scanned in group]
+    coordinates = {id(line): list(map(_coordinate, line.versions)) for line in _lines(group)}
+    axis = sorted(set(itertools.chain.from_iterable(coordinates.values())))
+    following = {m.version.id: m.next_version for line in _lines(group) for m in line.versions}
+    next_versions = tuple([following[version] for _, version, _ in axis])
+    return [
+        replace(_over(scanned, coordinates[id(scanned.line)], axis), next_versions=next_versions) for scanned in group
+    ]
+
+
+def _lines(group: Iterable[ScannedSeries]) -> list[ConfigHistory]:
+    """The histories of a group. The benchmarks of a suite share one."""
+    return list({id(scanned.line): scanned.line for scanned in group}.values())
 
 
 def _coordinate(measured: MeasuredVersion) -> tuple[int, str, str]:
     return measured.position, measured.version.id, measured.environment
 
 
-def _over(scanned: ScannedSeries, axis: Sequence[tuple[int, str, str]]) -> Series:
-    coordinates = [_coordinate(measured) for measured in scanned.line.versions]
+def _over(
+    scanned: ScannedSeries, coordinates: Sequence[tuple[int, str, str]], axis: Sequence[tuple[int, str, str]]
+) -> Series:
     if coordinates == axis:
         return scanned.series
     values = dict(zip(coordinates, scanned.series.values, strict=True))

@@ -236,13 +236,18 @@ def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> dict[o
     return {run: amount for run, amount in sums.items() if math.isfinite(amount)}  # sums of floats can overflow
 
 
+def group(what: str, config_id: str) -> str:
+    """The group of the rows of one configuration."""
+    return hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+
+
 class ValueCache:
     """The values of the profiles of one configuration, by profile id, as far as the read model has them. Metrics and
     functions are kept apart, because values of functions are large and most commands need none of them."""
 
     def __init__(self, model: ReadModel, config_id: str, what: str, profiles: Collection[str]) -> None:
         self._model = model
-        self.group = hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+        self.group = group(what, config_id)
         self._rows = model.many(_SPACE, profiles, self.group)
         self._added: dict[str, dict[str, MetricValues]] = {}
 

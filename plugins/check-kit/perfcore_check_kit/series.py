@@ -16,6 +16,7 @@ from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Entry, MinorVersion, Profile, Series
 from perfcore.repository.repository import Repository
 from perfcore_check_kit import run_values
+from perfcore_check_kit.kept_columns import Amounts, KeptColumns
 from perfcore_check_kit.run_values import MetricValues, ValueCache
 
 _ALL = "metrics"
@@ -116,19 +117,30 @@ def first_parents(
 def metrics(repository: Repository, line: ConfigHistory) -> list[Series]:
     """A series for every metric of a line, that which decides first; of a suite those of each benchmark."""
     renamed = repository.config.get("benchmarks.renamed")
-    metrics_of_versions = [_renamed(values, renamed) for values in _read(repository, line, _ALL)]
+    kept = KeptColumns.of(repository.store.read_model, line.config_id, [] if renamed else _profiles(line))
+    rest = replace(line, versions=line.versions[kept.known :])
+    values, is_complete = _read(repository, rest, _ALL)
+    metrics_of_versions = [_renamed(version_metrics, renamed) for version_metrics in values]
+    amounts = {
+        key: Amounts(kept, kept.columns.get(key), [version_metrics.get(key) for version_metrics in metrics_of_versions])
+        for key in dict.fromkeys((*kept.columns, *(key for metrics in metrics_of_versions for key in metrics)))
+    }
+    if is_complete:
+        kept.renew(amounts)
     by_benchmark: dict[str, list[str]] = {}
-    for key in dict.fromkeys(key for version_metrics in metrics_of_versions for key in version_metrics):
+    for key in amounts:
         metric, benchmark = run_values.of_key(key)
         by_benchmark.setdefault(benchmark, []).append(metric)
     series = []
     for benchmark, names in by_benchmark.items():
         chosen = run_values.primary(names)
         names.sort(key=lambda name: name != chosen)  # a stable sort: the others keep the order of their columns
-        for name in names:
-            key = run_values.key(name, benchmark)
-            series.append(_series(line, name, benchmark, [metrics.get(key) for metrics in metrics_of_versions]))
+        series += [_series(line, name, benchmark, amounts[run_values.key(name, benchmark)]) for name in names]
     return series
+
+
+def _profiles(line: ConfigHistory) -> list[tuple[str, ...]]:
+    return [measured.profiles for measured in line.versions]
 
 
 def _renamed(values: dict[str, MetricValues], names: Mapping[str, str]) -> dict[str, MetricValues]:
@@ -149,8 +161,9 @@ def functions(repository: Repository, line: ConfigHistory, metric: str | None, n
     chosen = metric or _metric_of(repository, line)
     if chosen is None:
         return None
-    values = [version_metrics.get(name) for version_metrics in _read(repository, line, f"functions of {chosen}")]
-    return _series(line, chosen, name, values) if any(values) else None
+    read, _ = _read(repository, line, f"functions of {chosen}")
+    values = [version_metrics.get(name) for version_metrics in read]
+    return _series(line, chosen, name, Amounts(KeptColumns.none(), None, values)) if any(values) else None
 
 
 def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -163,9 +176,9 @@ def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[st
     return {key: tuple(profiles) for key, profiles in groups.items()}
 
 
-def _read(repository: Repository, line: ConfigHistory, what: str) -> list[dict[str, MetricValues]]:
-    """The values of each version of a line, its profiles joined. Profiles are read only once, because their values are
-    cached. An unreadable profile is skipped with a warning."""
+def _read(repository: Repository, line: ConfigHistory, what: str) -> tuple[list[dict[str, MetricValues]], bool]:
+    """The values of each version of a line, its profiles joined, and whether all could be read. Profiles are read only
+    once, because their values are cached. An unreadable profile is skipped with a warning."""
     profiles = tuple(dict.fromkeys(id for measured in line.versions for id in measured.profiles))
     value_cache = ValueCache(repository.store.read_model, line.config_id, what, profiles)
     values = {id: cached for id in profiles if (cached := value_cache.get(id)) is not None}
@@ -173,12 +186,13 @@ def _read(repository: Repository, line: ConfigHistory, what: str) -> list[dict[s
         with contextlib.suppress(FormatError, NotFoundError):  # `_one` warns of those that cannot be read
             values[id] = _values(profile, what)
             value_cache.put(id, values[id])
+    is_complete = len(values) == len(profiles)
     joined = [
         _joined([values[id] if id in values else _one(repository, value_cache, id, what) for id in measured.profiles])
         for measured in line.versions
     ]
     value_cache.write()
-    return joined
+    return joined, is_complete
 
 
 def _one(repository: Repository, kept: ValueCache, id: str, what: str) -> dict[str, MetricValues]:
@@ -218,20 +232,18 @@ def _metric_of(repository: Repository, line: ConfigHistory) -> str | None:
     return run_values.primary(column.name for column in resources.values()) if resources is not None else None
 
 
-def _series(line: ConfigHistory, metric: str, resource: str, found: Sequence[MetricValues | None]) -> Series:
+def _series(line: ConfigHistory, metric: str, resource: str, amounts: Amounts) -> Series:
     """The series in the unit of its newest amounts; what was measured in another unit has no values."""
-    last = next(values for values in reversed(found) if values is not None)
-    alike = [values if values is not None and values.unit == last.unit else None for values in found]
     return Series(
         config_id=line.config_id,
         metric=metric,
-        unit=last.unit,
+        unit=amounts.unit,
         resource=resource,
         label=line.label,
-        versions=tuple(measured.version.id for measured in line.versions),
-        environments=tuple(measured.environment for measured in line.versions),
-        values=tuple(values.values if values is not None else () for values in alike),
-        better=last.better,
-        sessions=tuple(values.sessions if values is not None else () for values in alike),
-        next_versions=tuple(measured.next_version for measured in line.versions),
+        versions=tuple([measured.version.id for measured in line.versions]),
+        environments=tuple([measured.environment for measured in line.versions]),
+        values=amounts.values,
+        better=amounts.better,
+        sessions=amounts.sessions,
+        next_versions=tuple([measured.next_version for measured in line.versions]),
     )
