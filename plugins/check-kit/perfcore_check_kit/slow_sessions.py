@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import MutableMapping, Sequence
 from statistics import median
 from typing import TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from perfcore.analysis.verdict_text import TIMES
@@ -23,6 +25,9 @@ Known: TypeAlias = MutableMapping[str, "list[Speed]"]
 
 _NEAR = 8  # versions on either side that are asked
 _MOST = 2.0  # a program becomes slower by up to so much more than the work, in logarithms: a sort by 1.9
+_FORMAT = 1  # of the rows of the read model, one for each profile
+_SPACE = "speeds"
+_DECODER = msgspec.msgpack.Decoder(tuple[int, list[Speed]])
 _STEPS = ("degradation", "optimization", "drift", "improving drift")
 
 
@@ -92,7 +97,15 @@ def _doubted(
 
 def _speeds(repository: Repository, versions: Sequence[MeasuredVersion], known: Known) -> list[list[Speed]]:
     """What the profiles of each version say; nothing of one that cannot be read, of which its values warn."""
-    unread = [id for measured in versions for id in measured.profiles if id not in known]
+    model, unknown = repository.store.read_model, [id for m in versions for id in m.profiles if id not in known]
+    for id, row in model.many(_SPACE, unknown).items() if unknown else ():
+        with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            format, known[id] = _DECODER.decode(row)
+            if format != _FORMAT:
+                del known[id]
+    unread = [id for id in unknown if id not in known]
     known.update((id, []) for id in unread)
-    known.update((id, machine_speed.of_profiles([profile])) for id, profile in repository.store.load_many(unread))
+    read = {id: machine_speed.of_profiles([profile]) for id, profile in repository.store.load_many(unread)}
+    model.put(_SPACE, {id: msgspec.msgpack.encode((_FORMAT, speeds)) for id, speeds in read.items()})
+    known.update(read)
     return [[speed for id in measured.profiles for speed in known[id]] for measured in versions]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -132,6 +133,19 @@ def test_versions_beside_which_the_machine_was_slow_tell_nothing_of_sessions(pro
     (line,) = series.config_histories(repository)
     left = [measured.version.id for measured in slow_sessions.calm(repository, line).versions]
     assert left == [version for number, version in enumerate(versions) if number not in (2, 5)]
+
+
+def test_what_a_profile_says_of_the_speed_is_read_once(project: Project) -> None:
+    repository, _ = _registered(project, [_profile(number, 20e6, 1.4 if number == 2 else 1.03) for number in range(8)])
+    (line,) = series.config_histories(repository)
+    calm = slow_sessions.calm(repository, line)
+    ids = {id for measured in line.versions for id in measured.profiles}
+    assert repository.store.read_model.many("speeds", ids).keys() == ids
+    repository.store.read_model.put("speeds", dict.fromkeys(list(ids)[:3], b"\xc1"))  # damaged: read from the profiles
+    assert slow_sessions.calm(repository, line) == calm
+    for folder in (project.path / ".perf" / "objects").iterdir():
+        shutil.rmtree(folder)
+    assert slow_sessions.calm(repository, line) == calm
 
 
 def test_a_history_of_which_nobody_tells_the_speed_is_taken_whole(project: Project) -> None:
