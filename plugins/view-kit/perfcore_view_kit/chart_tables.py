@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from perfcore.text import quantity
+from perfcore_view_kit import svg
 from perfcore_view_kit.chart_data import ChartData, Line
-from perfcore_view_kit.svg import Value
 from perfcore_view_kit.table import table
+
+Item = TypeVar("Item")
 
 # Rows of the table that are in the page itself, for readers without script; with more, the script makes them.
 _ROWS = 200
@@ -55,16 +58,20 @@ def changes_table(data: ChartData) -> str:
 def values_table(data: ChartData) -> str:
     names = [line.name for line in data.lines]
     head = ["Version" if data.axis == "versions" else "Position", "Date", "Note", *names]
-    rows = [_values(data, at) for at in range(len(data.labels))] if len(data.labels) <= _ROWS else []
+    rows = _rows(data) if len(data.labels) <= _ROWS else []
     note = "" if rows or not data.labels else "<noscript><p>The table needs JavaScript.</p></noscript>"
     inner = table(f"Values of {data.title}", head, rows, left=(1, 2), name="values")
     return f'<details class="values"><summary>Data as a table</summary>{note}{inner}</details>\n'
 
 
-def _values(data: ChartData, at: int) -> tuple[str, ...]:
-    date = _date(data.dates[at]) if at < len(data.dates) else ""
-    note = data.notes[at] if at < len(data.notes) else ""
-    return (data.labels[at], date, note, *(_value(line, at, data.unit) for line in data.lines))
+def _rows(data: ChartData) -> list[tuple[str, ...]]:
+    count = len(data.labels)
+    dates, notes = _padded(list(map(_date, data.dates)), count, ""), _padded(data.notes, count, "")
+    return list(zip(data.labels, dates, notes, *(_values(line, count, data.unit) for line in data.lines), strict=True))
+
+
+def _padded(column: Sequence[Item], count: int, filling: Item) -> list[Item]:
+    return [*column[:count], *[filling] * (count - len(column))]
 
 
 def _date(seconds: int) -> str:
@@ -74,19 +81,35 @@ def _date(seconds: int) -> str:
         return ""
 
 
-def _value(line: Line, at: int, unit: str) -> str:
-    value, low, high = (_at(column, at) for column in (line.values, line.low, line.high))
-    if value is None:
-        return "not measured"
-    parts = [quantity(value, unit)]
-    if low is not None and high is not None:
-        parts.append(f"{quantity(low, unit)} to {quantity(high, unit)}")
-    if at < len(line.counts) and line.counts[at]:
-        parts.append(f"{line.counts[at]:,} {'run' if line.counts[at] == 1 else 'runs'}")
-    if at in line.hollow:
-        parts.append("inconclusive")
-    return ", ".join(parts)
+def _values(line: Line, count: int, unit: str) -> list[str]:
+    """What a line has at each position."""
+    columns = (_padded(column, count, None) for column in (line.values, line.low, line.high))
+    counts, hollow, texts = _padded(line.counts, count, 0), set(line.hollow), quantities(unit)
+    rows = []
+    for at, (value, low, high, runs) in enumerate(zip(*columns, counts, strict=True)):
+        if value is None:
+            rows.append("not measured")
+            continue
+        text = texts(value)
+        if low is not None and high is not None:
+            text = f"{text}, {texts(low)} to {texts(high)}"
+        if runs:
+            text = f"{text}, {runs:,} {'run' if runs == 1 else 'runs'}"
+        rows.append(f"{text}, inconclusive" if at in hollow else text)
+    return rows
 
 
-def _at(column: Sequence[Value], at: int) -> Value:
-    return column[at] if at < len(column) else None
+def quantities(unit: str) -> Callable[[float], str]:
+    """`perfcore.text.quantity` in one unit, which takes a quarter of the time for most amounts."""
+    scales = () if unit in ("", "1") else svg.SCALES.get(unit, ())
+
+    def text(value: float) -> str:
+        size = abs(value)
+        for factor, name in scales:
+            if size >= factor:
+                scaled = value / factor
+                digits = f"{scaled:.3g}"
+                return quantity(value, unit) if scaled.is_integer() or "e" in digits else digits + name
+        return quantity(value, unit)
+
+    return text

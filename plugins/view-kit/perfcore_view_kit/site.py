@@ -82,13 +82,14 @@ class Site:
 
     def __init__(self, folder: Path, *, kind: str, fresh: bool = False) -> None:
         self.folder = folder.resolve()
+        self._place = str(self.folder)
         self._kind = kind
         self._published = _published(self.folder, kind)
         self._fresh = fresh
         self._pages: dict[str, _Page] = {}
         self._kept: dict[str, _File] = {}
         self._new: Path | None = None
-        self._folders: set[Path] = set()
+        self._folders = {""}
 
     def __enter__(self) -> Site:
         return self
@@ -139,7 +140,7 @@ class Site:
 
     def _read(self, name: str, page: _Page) -> tuple[bytes, _File] | None:
         """A published page and its file, None where it is no longer what was published."""
-        path = os.path.join(self.folder, name)
+        path = f"{self._place}{os.sep}{name}"
         try:
             status = os.lstat(path)
             if not stat.S_ISREG(status.st_mode):
@@ -155,13 +156,13 @@ class Site:
         not where the file is another one by now, or the file system has no such names."""
         path = self._path(name)
         try:
-            os.link(os.path.join(self.folder, name), path, follow_symlinks=False)
+            os.link(f"{self._place}{os.sep}{name}", path, follow_symlinks=False)
         except (OSError, NotImplementedError):
             return False
         try:
             if _file(os.lstat(path)) == file:
                 return True
-            path.unlink()  # or what is written here would be written to the published page
+            os.unlink(path)  # or what is written here would be written to the published page
         except OSError as error:
             raise self._unwritable(error) from error
         return False
@@ -169,11 +170,14 @@ class Site:
     def _write(self, name: str, data: bytes) -> None:
         path = self._path(name)
         try:
-            path.write_bytes(data)
+            with open(path, "wb", buffering=0) as file:
+                view = memoryview(data)
+                while view:
+                    view = view[file.write(view) :]
         except OSError as error:
             raise self._unwritable(error) from error
 
-    def _path(self, name: str) -> Path:
+    def _path(self, name: str) -> str:
         """Where a page is in the new folder. The folders are made."""
         try:
             if self._new is None:
@@ -181,11 +185,10 @@ class Site:
                 _remove_abandoned(self.folder)
                 self._new = Path(tempfile.mkdtemp(dir=self.folder.parent, prefix=_prefix(self.folder)))
                 self._new.chmod(default_mode(0o777))
-            path = self._new / name
-            if (folder := path.parent) not in self._folders:
-                folder.mkdir(parents=True, exist_ok=True)
+            if (folder := name.rpartition("/")[0]) not in self._folders:
+                (self._new / folder).mkdir(parents=True, exist_ok=True)
                 self._folders.add(folder)
-            return path
+            return f"{self._new}{os.sep}{name}"
         except OSError as error:
             raise self._unwritable(error) from error
 

@@ -64,17 +64,18 @@ def _drawn(
     values, low, high = amounts
     color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
     apart = (frame.x.end - frame.x.begin) / max(1, len(values))
+    pixels = frame.x.pixels(data.positions or map(float, range(len(values))))
     for run in () if data.points else svg.runs_of(values):
         if apart < 1:
             yield from _reduced(data, frame, run, values, low, high, number, column)
             continue
-        xs = [frame.x(_position(data, at)) for at in run]
+        xs = pixels[run.start : run.stop]
         if low and high and len(run) > 1:
-            upper = [(x, frame.y(_bound(high, at, values))) for x, at in zip(xs, run, strict=True)]
-            lower = [(x, frame.y(_bound(low, at, values))) for x, at in zip(xs, run, strict=True)]
+            upper = list(zip(xs, frame.y.pixels(_bound(high, at, values) for at in run), strict=True))
+            lower = list(zip(xs, frame.y.pixels(_bound(low, at, values) for at in run), strict=True))
             yield svg.area([*upper, *reversed(lower)], f"band {name}", color=color)
         if len(run) > 1:
-            points = [(x, frame.y(values[at] or 0.0)) for x, at in zip(xs, run, strict=True)]
+            points = list(zip(xs, frame.y.pixels(values[at] or 0.0 for at in run), strict=True))
             yield svg.path(points, name, color=color, dash=DASHES[number])
     for at, value in enumerate(values):
         if value is None:
@@ -82,7 +83,7 @@ def _drawn(
         is_alone = not ((at and values[at - 1] is not None) or (at + 1 < len(values) and values[at + 1] is not None))
         if not (data.points or is_alone or at in line.hollow or apart >= _PER_POINT):
             continue
-        x = frame.x(_position(data, at))
+        x = pixels[at]
         bottom, top = _item(low, at), _item(high, at)
         if (is_alone or data.points) and bottom is not None and top is not None and top > bottom:
             yield svg.error_bar(x, frame.y(bottom), frame.y(top), name, color=color)

@@ -23,7 +23,7 @@ _EDGE = 0.06  # of the range, so that no extreme lies on the frame; the canvas h
 _FLAT = 0.1  # of the level, the least height of a sparkline
 _LARGEST = 8e307  # the range of two values up to this is still a number
 # As perfcore.text.quantity scales amounts; a test holds both together.
-_SCALES: Mapping[str, Sequence[tuple[float, str]]] = {
+SCALES: Mapping[str, Sequence[tuple[float, str]]] = {
     "ns": ((1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1, " ns")),
     "s": ((1, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")),
     "B": ((2**40, " TiB"), (2**30, " GiB"), (2**20, " MiB"), (2**10, " KiB"), (1, " B")),
@@ -142,7 +142,7 @@ def _scale(size: float, unit: str) -> tuple[float, str]:
     plain = "" if unit == "1" else unit
     if not plain and size < _PLAIN:
         return 1.0, ""
-    scales = _SCALES.get(plain, ())
+    scales = SCALES.get(plain, ())
     return next(((factor, name) for factor, name in scales if size >= factor), (1.0, f" {plain}" if plain else ""))
 
 

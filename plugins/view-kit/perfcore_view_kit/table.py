@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import html
+import itertools
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -44,12 +45,29 @@ def table(
     it by any column and filter it by text. `kinds[i]` is the class of a row, by which pages can style and count it."""
     heads = "".join(f'<th scope="col"{_left(at, left)}>{html.escape(cell)}</th>' for at, cell in enumerate(head))
     columns = [_column(at, left) for at in range(max(map(len, rows), default=0))]
-    lines = "".join(f"<tr{_kind(kinds, number)}>{_row(row, columns)}</tr>" for number, row in enumerate(rows))
+    lines = _plain_lines(rows, columns) if _is_plain(rows, kinds) else _lines(rows, columns, kinds)
     classes = f"{name} sortable".strip() if sortable else name
     return (
         f'<div class="scroll" tabindex="0" role="group" aria-label="{html.escape(caption)}"><table class="{classes}">'
         f"<caption>{html.escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div>\n"
     )
+
+
+def _is_plain(rows: Sequence[Sequence[Content]], kinds: Sequence[str]) -> bool:
+    """Whether all cells are texts in full rows."""
+    return not kinds and len(set(map(len, rows))) == 1 and set(map(type, itertools.chain.from_iterable(rows))) == {str}
+
+
+def _plain_lines(rows: Sequence[Sequence[Any]], columns: Sequence[tuple[str, str, str]]) -> str:
+    """The lines of texts. One format for all takes a tenth of the time of one for each."""
+    cells = tuple(itertools.chain.from_iterable(rows))
+    joined = "".join(cells)
+    line = "".join([f"{opening}%s</{tag[:2]}>" for tag, _, opening in columns])
+    return f"<tr>{line}</tr>" * len(rows) % (cells if html.escape(joined) == joined else tuple(map(html.escape, cells)))
+
+
+def _lines(rows: Sequence[Sequence[Content]], columns: Sequence[tuple[str, str, str]], kinds: Sequence[str]) -> str:
+    return "".join(f"<tr{_kind(kinds, number)}>{_row(row, columns)}</tr>" for number, row in enumerate(rows))
 
 
 def _kind(kinds: Sequence[str], number: int) -> str:
