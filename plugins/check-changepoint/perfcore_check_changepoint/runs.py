@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import math
@@ -41,7 +42,7 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
         are those of every point's runs in order, each with how many of them it has."""
         flat, lengths = _flat(values)
         if set(map(type, flat)) <= {float}:
-            shared = _shared(sessions, lengths) if len(sessions) else None
+            shared = _shared(tuple(sessions), lengths.tobytes()) if len(sessions) else None
             return cls.of_floats(np.array(flat, dtype=float), lengths, shared)
         points = [[run for run in _runs(value) if is_finite(run)] for value in values]
         return cls(list(chain.from_iterable(points)), _sums(_lengths(points)))
@@ -119,8 +120,10 @@ def _flat(values: Sequence[Point]) -> tuple[Sequence[object], Indexes]:
     return values, np.ones(len(values), dtype=np.int64)
 
 
-def _shared(sessions: Sessions, lengths: Indexes) -> Indexes | None:
+@functools.lru_cache(maxsize=2)  # the benchmarks of a suite have the same ones
+def _shared(sessions: tuple[Sequence[tuple[str, int]], ...], counts_of_runs: bytes) -> Indexes | None:
     """The number of each run's session; None where no session has several points, or they are not of these runs."""
+    lengths = np.frombuffer(counts_of_runs, dtype=np.int64)
     if len(sessions) != len(lengths):
         return None
     parts = list(chain.from_iterable(sessions))
@@ -139,7 +142,10 @@ def _shared(sessions: Sessions, lengths: Indexes) -> Indexes | None:
     once = met[np.diff(met, prepend=-1) > 0] // max(1, len(sessions))
     shared = np.bincount(once, minlength=len(names)) > 1
     shared[0] = False
-    return np.repeat(np.where(shared, shared.cumsum() - 1, -1)[owners], counts) if shared.any() else None
+    numbers = np.repeat(np.where(shared, shared.cumsum() - 1, -1)[owners], counts) if shared.any() else None
+    if numbers is not None:
+        numbers.flags.writeable = False  # several series have it
+    return numbers
 
 
 def _lengths(points: Sequence[Sequence[object]]) -> Indexes:

@@ -238,6 +238,8 @@ def _noted(shown: Sequence[Placed], adjusted: Sequence[bool]) -> list[Placed]:
 
 def _of_environment(series: Series, positions: Sequence[int], environment: str) -> Series:
     """The versions of a series at these positions, with what was measured in one environment."""
+    if len(positions) == len(series.versions) and set(series.environments) == {environment}:  # as nearly always
+        return series if len(series.sessions) == len(series.versions) else replace(series, sessions=())
     own = [series.environments[position] == environment for position in positions]
     sessions = series.sessions if len(series.sessions) == len(series.versions) else ()
     return replace(

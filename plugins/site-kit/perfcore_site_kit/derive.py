@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
@@ -36,7 +37,8 @@ _FEW_PAIRS = 200  # comparisons of short histories: each loads two profiles, and
 CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
 
 
-class Derived(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+# With a `__dict__`, which `functools.cached_property` needs.
+class Derived(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A branch with what it was derived from, where that is in memory."""
 
     branch: Branch
@@ -44,21 +46,33 @@ class Derived(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     medians: Sequence[Sequence[float | None]] = ()
     lines: Sequence[ConfigHistory] = ()
 
+    @functools.cached_property
+    def _columns(self) -> dict[tuple[int, int], StoredPoints]:
+        return {}
+
+    @functools.cached_property
+    def _levels(self) -> dict[int, Mapping[int, Level]]:
+        return {}
+
     def points(self, at: int, index: int) -> StoredPoints:
         """A range of a series."""
-        line, series = self.scanned[at].line, self.scanned[at].series
-        chosen = slice(index * RANGE, (index + 1) * RANGE)
-        versions = line.versions[chosen]
-        return StoredPoints(
-            tuple(measured.position for measured in versions),
-            tuple(measured.environment for measured in versions),
-            tuple(measured.profiles for measured in versions),
-            series.values[chosen],
-        )
+        if (at, index) not in self._columns:
+            line, series = self.scanned[at].line, self.scanned[at].series
+            chosen = slice(index * RANGE, (index + 1) * RANGE)
+            versions = line.versions[chosen]
+            self._columns[at, index] = StoredPoints(
+                tuple([measured.position for measured in versions]),
+                tuple([measured.environment for measured in versions]),
+                tuple([measured.profiles for measured in versions]),
+                series.values[chosen],
+            )
+        return self._columns[at, index]
 
     def levels(self, at: int) -> Mapping[int, Level]:
-        positions = [measured.position for measured in self.scanned[at].line.versions]
-        return levels_of(positions, self.medians[at], len(self.branch.versions))
+        if at not in self._levels:
+            positions = [measured.position for measured in self.scanned[at].line.versions]
+            self._levels[at] = levels_of(positions, self.medians[at], len(self.branch.versions))
+        return self._levels[at]
 
     def keep(self, rows: BranchRows) -> None:
         """Write all of it to the read model."""
@@ -172,7 +186,11 @@ def _row(
 
 
 def _medians(scanned: ScannedSeries) -> list[float | None]:
-    return [_median(values) if values else None for values in scanned.series.values]
+    series = scanned.series.values
+    counts = set(map(len, series))
+    if len(counts) == 1 and (count := counts.pop()) % 2:  # as nearly always; a call for each value takes twice as long
+        return [ordered[count // 2] for ordered in map(sorted, series)]
+    return [_median(values) if values else None for values in series]
 
 
 def _median(values: Sequence[float]) -> float:

@@ -65,12 +65,23 @@ def reduced(medians: Sequence[float | None], most: int) -> tuple[float | None, .
     before: float | None = None
     for index in range(most):
         stretch = medians[index * len(medians) // most : (index + 1) * len(medians) // most]
-        measured = sorted(value for value in stretch if value is not None)
+        measured = sorted([value for value in stretch if value is not None])
         if not measured:
             reduced_values.append(None)
             continue
         middle = measured[len(measured) // 2]
-        base = middle if before is None else before
-        reduced_values.append(max(measured, key=lambda value: abs(value - base)) if index < most - 1 else middle)
+        reduced_values.append(_farthest(measured, middle if before is None else before) if index < most - 1 else middle)
         before = middle
     return tuple(reduced_values)
+
+
+def _farthest(ordered: Sequence[float], base: float) -> float:
+    """The value that is farthest from a base, which is at one of the ends; the least one of several."""
+    most, at = abs(ordered[-1] - base), len(ordered) - 1
+    if not math.isfinite(most):
+        return max(ordered, key=lambda value: abs(value - base))
+    if abs(ordered[0] - base) >= most:
+        return ordered[0]
+    while abs(ordered[at - 1] - base) == most:  # distances are rounded
+        at -= 1
+    return ordered[at]
