@@ -139,9 +139,11 @@ class Amounts:
     @functools.cached_property
     def sessions(self) -> tuple[Sessions, ...]:
         known, column = self._kept.known, self._column
-        first = self._kept.sessions(column) if column is not None and column.unit == self.unit else [()] * known
+        first: tuple[Sessions, ...] = ((),) * known
+        if column is not None and column.unit == self.unit:
+            first = self._kept.sessions(column)
         rest = [() if values is None or values.unit != self.unit else values.sessions for values in self._rest]
-        return (*first, *rest) if rest or column is None else first
+        return (*first, *rest) if rest else first  # the same object as of other metrics, where it is
 
     @property
     def are_alike(self) -> bool:

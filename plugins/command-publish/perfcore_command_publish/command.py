@@ -44,9 +44,7 @@ def publish(
     leaves the old site. A folder with other files is refused.
     """
     console: Console = ctx.obj
-    result = engine.publish(
-        console.history.repository, folder, title=title, url=url, head=head, fresh=fresh, listener=console
-    )
+    result = engine.publish(console.repository, folder, title=title, url=url, head=head, fresh=fresh, listener=console)
     console.clear_progress()
     if as_json:
         console.json(result.as_json())
