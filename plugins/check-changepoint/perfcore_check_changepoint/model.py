@@ -48,6 +48,7 @@ _SELDOM = 30  # points for every change, below which changes are many
 _NARROWER = 0.3  # of the noise before
 _PROMISING = 4.0  # nats by which a slope may be dearer than none and still be tried again
 _LITTLE = 0.3  # spreads by which another slope changes the growth of the whole series; below it is the same
+_OTHER = 0.1  # spreads by which a wave that is fitted again differs from the first at least
 _CLOSE = 4.0  # spreads from the median beyond which a value is no farther
 _ALIKE = 2.5  # standard deviations of an autocorrelation that independent values seldom have (0.6 %)
 _TINY = 1e-300  # so that no logarithm is infinite
@@ -144,18 +145,26 @@ class Fit(msgspec.Struct, frozen=True, eq=False):
 
 def fit(points: Points, penalty: float) -> Fit:
     """The best of the models."""
-    calm = _calm(points, penalty)
-    return calm if calm.slope else _waving(points, calm, penalty)
+    return _waving(points, _calm(points, penalty), penalty)
 
 
 def _waving(points: Points, best: Fit, penalty: float) -> Fit:
-    """The same with a wave taken away, if there is one and that is the shorter account."""
+    """The same with a wave taken away, if there is one and that is the shorter account. Steps that followed the wave
+    hid a part of it: it is fitted again beside the steps that are left."""
     fitted_wave = wave(bounded(best.point_residuals(points)), best.starts)
     if fitted_wave is None:
         return best
+    waved = _without_wave(points, fitted_wave, penalty)
+    refitted_wave = wave(bounded(waved.point_residuals(points)) + fitted_wave, waved.starts)
+    if refitted_wave is not None and float(np.abs(refitted_wave - fitted_wave).max()) >= _OTHER:
+        waved = min(waved, _without_wave(points, refitted_wave, penalty), key=_total)
+    return _shortest([waved, best])
+
+
+def _without_wave(points: Points, fitted_wave: Floats, penalty: float) -> Fit:
+    """The best of the models of what is left beside this wave."""
     fitted = _calm(points.minus(fitted_wave), penalty)
-    total = fitted.total + WAVE
-    return _shortest([replace(fitted, wave=fitted_wave, total=total), best])
+    return replace(fitted, wave=fitted_wave, total=fitted.total + WAVE)
 
 
 def _calm(points: Points, penalty: float) -> Fit:

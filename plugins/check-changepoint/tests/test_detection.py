@@ -201,6 +201,16 @@ def test_what_comes_and_goes_with_a_period_is_no_change_and_hides_none(period: f
     assert held >= 6
 
 
+def test_a_weak_wave_of_a_short_history_hides_few_steps() -> None:
+    """Steps that follow a wave hide a part of it, so it is fitted again beside the steps that are left."""
+    hits = 0
+    for period in (14, 22):
+        for seed in range(20):
+            night = 1.2 * np.sin(2 * np.pi * np.arange(70) / period + seed)
+            hits += bool(_near(detect((history(normal, seed, 70, [(35, 2.0)]) + night).tolist()), 35))
+    assert hits >= 28  # without the second look: 25
+
+
 def test_a_level_that_came_back_three_times_is_no_wave() -> None:
     """Each as long as it likes."""
     steps = [(20, 5.0), (30, -5.0), (52, 5.0), (68, -5.0), (90, 5.0), (96, -5.0)]
