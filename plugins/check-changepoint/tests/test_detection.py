@@ -208,7 +208,7 @@ def test_a_weak_wave_of_a_short_history_hides_few_steps() -> None:
         for seed in range(20):
             night = 1.2 * np.sin(2 * np.pi * np.arange(70) / period + seed)
             hits += bool(_near(detect((history(normal, seed, 70, [(35, 2.0)]) + night).tolist()), 35))
-    assert hits >= 28  # without the second look: 25
+    assert hits >= 28
 
 
 def test_a_level_that_came_back_three_times_is_no_wave() -> None:
