@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, overload
-
-from perfcore.named_tuple import NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
 ATTRIBUTE = "__perfcore_benchmark__"

@@ -7,9 +7,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
-
-from perfcore.named_tuple import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 KINDS = ("time", "memory", "peak_memory", "amount")
 _LONGEST_MESSAGE = 500  # characters: an assertion may show all of two large lists

@@ -8,8 +8,7 @@ import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
-
-from perfcore.named_tuple import NamedTuple
+from typing import NamedTuple
 
 FOLDER = "benchmarks"  # every module in a folder of this name may hold benchmarks
 PREFIX = "bench_"

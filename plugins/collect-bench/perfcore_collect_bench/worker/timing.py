@@ -6,9 +6,8 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from perfcore.named_tuple import NamedTuple
 from perfcore_collect_bench.worker.speed import loop_time
 
 VALUE_TIME = 2_000_000  # ns; what disturbs a machine lasts for milliseconds, so that the speed beside is that within
