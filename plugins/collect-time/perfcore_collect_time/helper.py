@@ -81,10 +81,8 @@ class Server:
     """Runs one command at a time and tells what it took."""
 
     def __init__(self, control: int) -> None:
-        import ctypes  # not at the top: the process that starts this one takes only the constants from there
-
         self.control = control
-        self.libc = ctypes.PyDLL(None)  # there is no other thread that could go on during a call
+        self.libc = _c_library()
         # prctl(2): orphans of the command become children of this process, which can count and end them.
         self.libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.stdout = os.dup(1)
@@ -95,10 +93,9 @@ class Server:
         # Processes that earlier commands left behind and that still live.
         self.known: set[int] = set()
         self.adopted: set[int] = set()
-        self.pid = ctypes.c_int()
-        self.status = ctypes.c_int()
-        self.used = (ctypes.c_long * 18)()  # struct rusage: two timevals of two, and 14 numbers (getrusage(2))
-        self.references = [ctypes.byref(value) for value in (self.pid, self.status, self.used)]
+        self.pid, self.status = _value("i"), _value("i")
+        self.used = _array("l", 18)  # struct rusage: two timevals of two, and 14 numbers (getrusage(2))
+        self.references = [_address(value) for value in (self.pid, self.status, self.used)]
         self.running: Prepared | None = None
         self.started = 0
         self.worked = time.perf_counter_ns() - WORK_EVERY
@@ -330,22 +327,18 @@ class Server:
     def _attributes(self) -> Any:
         """A process group of its own, no signal blocked, and none ignored that only Python ignores. The C library asks
         the kernel first how a signal is handled that is not to be reset: so all of them are."""
-        import ctypes
-
         # More than posix_spawnattr_t has in glibc and musl, some 340 bytes; sigset_t below has 128.
-        libc, attributes = self.libc, ctypes.create_string_buffer(1024)
+        libc, attributes = self.libc, _array("c", 1024)
         libc.posix_spawnattr_init(attributes)
         libc.posix_spawnattr_setpgroup(attributes, 0)
         libc.posix_spawnattr_setsigmask(attributes, self._signal_set())
         libc.posix_spawnattr_setsigdefault(attributes, self._signal_set(*_signal.valid_signals()))
         flags = _SPAWN_SETPGROUP | _SPAWN_SETSIGMASK | _SPAWN_SETSIGDEF
-        libc.posix_spawnattr_setflags(attributes, ctypes.c_short(flags))
+        libc.posix_spawnattr_setflags(attributes, _value("h", flags))
         return attributes
 
     def _signal_set(self, *numbers: int) -> Any:
-        import ctypes
-
-        signals = ctypes.create_string_buffer(1024)
+        signals = _array("c", 1024)
         self.libc.sigemptyset(signals)
         for signal_number in numbers:
             self.libc.sigaddset(signals, signal_number)
@@ -424,10 +417,53 @@ def _kill(function: Any, target: int, number: int) -> None:
         pass
 
 
-def _strings(items: list[bytes]) -> Any:
-    import ctypes
+def _c_library() -> Any:
+    """The functions of the C library, called as those of Python are: there is no other thread that could go on.
 
-    return (ctypes.c_char_p * (len(items) + 1))(*items)
+    Written with what `ctypes` is written with: it makes forty classes of its own, which take as long as a third of the
+    start of Python, in memory that every command begins with.
+    """
+    import _ctypes  # not at the top: the process that starts this one takes only the constants from there
+
+    c: Any = _ctypes
+
+    class Function(c.CFuncPtr):  # type: ignore[misc]
+        _flags_ = c.FUNCFLAG_CDECL | c.FUNCFLAG_PYTHONAPI
+        _restype_ = _kind("i")
+
+    class Library:
+        _handle = c.dlopen(None, 0)
+
+        def __getattr__(self, name: str) -> Any:
+            function = self.__dict__[name] = Function((name, self))
+            return function
+
+    return Library()
+
+
+def _kind(code: str) -> Any:
+    """A type of C by its letter in the module `struct`; `z` is a text that ends with a zero."""
+    import _ctypes
+
+    return type(code, (_ctypes._SimpleCData,), {"_type_": code})
+
+
+def _value(code: str, *value: int) -> Any:
+    return _kind(code)(*value)
+
+
+def _array(code: str, length: int, *items: bytes) -> Any:
+    return (_kind(code) * length)(*items)
+
+
+def _address(value: Any) -> Any:
+    import _ctypes
+
+    return _ctypes.byref(value)
+
+
+def _strings(items: list[bytes]) -> Any:
+    return _array("z", len(items) + 1, *items)
 
 
 def _onto(descriptor: int, target: int) -> None:
