@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -27,10 +28,17 @@ def main() -> None:
     arguments.add_argument("--stacks", type=int, default=10_000)
     arguments.add_argument("--versions", type=int, default=40)
     given = arguments.parse_args()
-    new = given.stacks // 100
-    pool = list(lines(given.stacks + new * given.versions))
+    first, each = added((sys.executable, "-m", "perfcore"), given.stacks, given.versions)
+    print(f"{given.stacks:,} stacks: the first version takes {first / 1000:.1f} kB in blocks, each of the last half")
+    print(f"{each / 1000:.1f} kB after `perf gc`")
+
+
+def added(perf: Sequence[str], stacks: int, versions: int) -> tuple[int, float]:
+    """Bytes in blocks of the first version, and what each of the later half adds."""
+    new = stacks // 100
+    pool = list(lines(stacks + new * versions))
     chance = random.Random(1)
-    current, rest = pool[: given.stacks], pool[given.stacks :]
+    current, rest = pool[:stacks], pool[stacks:]
     packed: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         work, environment = Path(folder) / "work", {**os.environ, "HOME": folder}
@@ -40,26 +48,22 @@ def main() -> None:
             subprocess.run(words, cwd=work, check=True, env=environment, capture_output=True)
 
         run("git", "init", "-q", "-b", "main")
-        for version in range(given.versions):
+        for version in range(versions):
             run("git", "-c", "user.name=n", "-c", "user.email=n@x", "commit", "-q", "--allow-empty", "-m", str(version))
             if version == 0:
-                run(sys.executable, "-m", "perfcore", "init")
+                run(*perf, "init")
             else:
                 for _ in range(new):
                     current[chance.randrange(len(current))] = rest.pop(0)
             path = Path(folder) / f"profile-{version}.folded"
             path.write_text("".join(current))
-            run(sys.executable, "-m", "perfcore", "import", "--add", "folded", str(path))
+            run(*perf, "import", "--add", "folded", str(path))
             shutil.rmtree(work / ".perf/cache", ignore_errors=True)  # as in a fresh clone
-            if version in (0, given.versions // 2):
-                run(sys.executable, "-m", "perfcore", "gc", "--grace", "0s")
+            if version in (0, versions // 2, versions - 1):
+                run(*perf, "gc", "--grace", "0s")
                 packed.append(weight(work / ".perf")[1])
-        run(sys.executable, "-m", "perfcore", "gc", "--grace", "0s")
-        packed.append(weight(work / ".perf")[1])
     first, half, whole = packed
-    later = given.versions - 1 - given.versions // 2
-    print(f"{given.stacks:,} stacks: the first version takes {first / 1000:.1f} kB in blocks, each of the last {later}")
-    print(f"{(whole - half) / 1000 / later:.1f} kB after `perf gc`")
+    return first, (whole - half) / (versions - 1 - versions // 2)
 
 
 if __name__ == "__main__":

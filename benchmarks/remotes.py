@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ from perfcore.store import objects
 from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store, object_key
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "plugins" / "storage-git"))
+STORAGE_GIT = Path(__file__).parents[1] / "plugins" / "storage-git"
 
 
 @attrs.define
@@ -95,7 +95,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if arguments.what == "rounds":
-            found = rounds(Path(folder), arguments.over, arguments.writers, arguments.rounds)
+            found: Mapping[str, object] = rounds(Path(folder), arguments.over, arguments.writers, arguments.rounds)
         else:
             found = growth(Path(folder), arguments.over, arguments.versions)
     print(json.dumps({"what": arguments.what, "over": arguments.over.partition(":")[0], **found}))
@@ -156,7 +156,7 @@ def _register(clone: Project, wall: int) -> str:
     return history.register(history.save(made)).profile
 
 
-def growth(folder: Path, over: str, versions: int) -> dict[str, object]:
+def growth(folder: Path, over: str, versions: int) -> dict[str, float]:
     """Push so many versions, and then one more."""
     _, driver = Plugins().make("storage", "local", {}, place=folder / "here")
     here = Store(driver)
@@ -215,6 +215,7 @@ def remote(folder: Path, over: str, counted: Counted) -> Iterator[Callable[[], S
     if over == "folder":
         yield lambda: Store(CountingStorage(opened("local", {}, folder / "shared").storage, counted))
     elif over == "git":
+        sys.path.insert(0, str(STORAGE_GIT))
         smart = importlib.import_module("tests.servers").http
 
         served = folder / "served"

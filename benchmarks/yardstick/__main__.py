@@ -1,10 +1,10 @@
-"""One table of ratios: perfcore against Perun, git and hyperfine, in CPU time, peak memory and size.
+"""One table of ratios: perfcore against Perun, git, hyperfine and asv, in CPU time, peak memory and size.
 
     python -m benchmarks.yardstick                    everything, started at the root of the checkout
     python -m benchmarks.yardstick --quick            a tenth of the sizes, to try it
     python -m benchmarks.yardstick --only log add     some of it
 
-Needs git, hyperfine and perl, a package index from which pip can install Perun, and 12 GB. The first time takes
+Needs git, hyperfine and perl, a package index from which pip can install Perun and asv, and 12 GB. The first time takes
 half an hour more: environments of both tools, repositories with histories of up to 100,000 versions and long
 profiles are made in the folder of `--room` and kept there. perfcore is installed anew whenever its sources change.
 
@@ -25,10 +25,10 @@ from pathlib import Path
 
 import attrs
 
-from benchmarks.yardstick.cost import race, weight
-from benchmarks.yardstick.measurements import MEASUREMENTS, WEIGHTS, Measurement
+from benchmarks.yardstick.cost import Program, race, weight
+from benchmarks.yardstick.measurements import FIGURES, MEASUREMENTS, WEIGHTS, Measurement
 from benchmarks.yardstick.room import Room
-from benchmarks.yardstick.table import Line, markdown, of_measurement, of_weight
+from benchmarks.yardstick.table import Line, markdown, of_figure, of_measurement, of_weight
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -41,6 +41,9 @@ def main(arguments: Sequence[str]) -> None:
     for weighed in WEIGHTS:
         if weighed.name in options.only or (not options.only and not options.quick):
             lines += _tell(of_weight(weighed, weight(weighed.ours(room)), weight(weighed.theirs(room))))
+    for figure in FIGURES:
+        if figure.name in options.only or (not options.only and not options.quick):
+            lines += _tell([of_figure(figure, *figure.find(room))])
     if options.json:
         rows = [{**attrs.asdict(line), "reached": line.reached} for line in lines]
         print(json.dumps({"schema": 1, "machine": machine(), "lines": rows}, indent=1))
@@ -51,10 +54,17 @@ def main(arguments: Sequence[str]) -> None:
 def measure(room: Room, measurement: Measurement) -> list[Line]:
     races = {}
     for size, rounds in measurement.sizes.items():
-        peer = size <= measurement.peer_up_to or not measurement.peer_up_to
-        theirs = measurement.theirs(room, size) if peer else None
-        races[size] = race(measurement.ours(room, size), theirs, rounds)
+        races[size] = race(*_programs(room, measurement, size), 1 if measurement.slope else rounds)
+    if measurement.slope:  # its lines go through both sizes of a round
+        for number in range(1, min(measurement.sizes.values())):
+            for size in races:
+                races[size] += race(*_programs(room, measurement, size), 1, number)
     return of_measurement(measurement, races)
+
+
+def _programs(room: Room, measurement: Measurement, size: int) -> tuple[Program, Program | None]:
+    peer = size <= measurement.peer_up_to or not measurement.peer_up_to
+    return measurement.ours(room, size), measurement.theirs(room, size) if peer else None
 
 
 def limited(measurement: Measurement, options: argparse.Namespace) -> Measurement:
@@ -83,9 +93,8 @@ def machine() -> str:
 
 def _tell(lines: list[Line]) -> list[Line]:
     for line in lines:
-        print(
-            f"{line.name:18}{line.size or '':>9} {line.quantity:18}{line.ratio or 0:8.3f}", file=sys.stderr, flush=True
-        )
+        value = line.ours if line.ratio is None else line.ratio
+        print(f"{line.name:20}{line.size or '':>9} {line.quantity:20}{value:12.6g}", file=sys.stderr, flush=True)
     return lines
 
 
@@ -93,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "python -m benchmarks.yardstick", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [each.name for each in (*MEASUREMENTS, *WEIGHTS)]
+    names = [each.name for each in (*MEASUREMENTS, *FIGURES, *WEIGHTS)]
     parser.add_argument("--room", type=Path, default=Path("~/.cache/perfcore-yardstick"), help="where things are kept")
     parser.add_argument("--only", nargs="+", default=[], choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="small sizes, two rounds")

@@ -21,16 +21,17 @@ KEPT = ("PATH", "LD_LIBRARY_PATH", "LC_ALL", "LANG", "SSL_CERT_FILE")
 
 @attrs.frozen(kw_only=True)
 class Program:
-    """A command to measure. `fresh` is what its folder is made anew of before each run, `without` what is taken away
-    before; `makes` is the file or folder that it leaves, and `prints` the least number of lines by which it shows that
-    it did its work."""
+    """A command to measure. Before each run its folder is made anew of `fresh`, what is `without` is taken away, and
+    the command `after` is run, which does not count. `makes` is the file or folder that it leaves, and `prints` the
+    least number of lines by which it shows that it did its work."""
 
     argv: tuple[str, ...]
     cwd: Path
     home: Path
     prints: int = 1
     fresh: Path | None = None
-    without: Path | None = None
+    without: tuple[Path, ...] = ()
+    after: tuple[str, ...] = ()
     makes: Path | None = None
 
 
@@ -56,24 +57,28 @@ class Race:
     ours: tuple[Cost, ...]
     theirs: tuple[Cost, ...]
 
+    def __add__(self, other: Race) -> Race:
+        """The rounds of both."""
+        return Race(self.ours + other.ours, self.theirs + other.theirs)
+
     def ratio(self, quantity: Quantity) -> float | None:
-        """The median over the rounds."""
-        pairs = zip(self.ours, self.theirs, strict=False)
-        return statistics.median(our.of(quantity) / their.of(quantity) for our, their in pairs) if self.theirs else None
+        """The median over the rounds; None where the peer has nothing to compare."""
+        pairs = [(our.of(quantity), their.of(quantity)) for our, their in zip(self.ours, self.theirs, strict=False)]
+        return statistics.median(our / their for our, their in pairs) if pairs and all(dict(pairs).values()) else None
 
 
 def median(costs: tuple[Cost, ...], quantity: Quantity) -> float | None:
     return statistics.median(cost.of(quantity) for cost in costs) if costs else None
 
 
-def race(ours: Program, theirs: Program | None, rounds: int) -> Race:
+def race(ours: Program, theirs: Program | None, rounds: int, first: int = 0) -> Race:
     """Run both so often, each first in every other round, after once that does not count. A peer that is so slow that
-    it runs in one round only is spared that."""
+    it runs in one round only is spared that. `first` is the number of the first."""
     programs = [ours] if theirs is None else [ours, theirs]
     for program in programs if rounds > 1 else [ours]:
         run(program)
     costs: list[list[Cost]] = [[] for _ in programs]
-    for number in range(rounds):
+    for number in range(first, first + rounds):
         for place in _order(len(programs), number):
             costs[place].append(run(programs[place]))
     return Race(tuple(costs[0]), tuple(costs[1]) if theirs else ())
@@ -84,8 +89,10 @@ def run(program: Program) -> Cost:
     if program.fresh:
         shutil.rmtree(program.cwd, ignore_errors=True)
         shutil.copytree(program.fresh, program.cwd, symlinks=True)
-    if program.without:
-        shutil.rmtree(program.without, ignore_errors=True)
+    for folder in program.without:
+        shutil.rmtree(folder, ignore_errors=True)
+    if program.after:
+        subprocess.run(program.after, env=environment(program.home), stdin=subprocess.DEVNULL, check=True)
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as talk:
         start = time.perf_counter()
         process = subprocess.Popen(

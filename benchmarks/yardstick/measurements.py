@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import attrs
 
+from benchmarks.yardstick import figures
 from benchmarks.yardstick.cost import Program, Quantity
-from benchmarks.yardstick.room import FOLDED, Room, perun_pending
+from benchmarks.yardstick.figures import Figure
+from benchmarks.yardstick.room import FOLDED, Room, perun_pending, script
 
 MB = 1_000_000
 Command = Callable[[Room, int], Program]
 
 
+@attrs.frozen
+class Slope:
+    """How many times the peer's CPU time ours may be for each one more, and the seconds of CPU that we may take for
+    none: both from a line through the two sizes."""
+
+    each: float
+    none: float
+
+
 @attrs.frozen(kw_only=True)
 class Measurement:
     """Two programs that do the same. `sizes` says how often they are run for which size, `aims` how many times the
-    peer's cost ours may be at most for the size `aim_at` (the smallest by default), and `growth` how many times as
-    long the largest size may take us as the one before."""
+    peer's cost ours may be at most for the size `aim_at` (the smallest by default), `limits` what ours may be at most
+    for the largest, in seconds or bytes, and `growth` how many times as long the largest size may take us as the one
+    before."""
 
     name: str
     what: str
@@ -30,7 +43,9 @@ class Measurement:
     of: str = ""
     aim_at: int = 0
     peer_up_to: int = 0
+    limits: Mapping[Quantity, float] = {}
     growth: float | None = None
+    slope: Slope | None = None
     also: Sequence[Quantity] = ()
 
 
@@ -77,7 +92,7 @@ def _log(room: Room, versions: int) -> Program:
 
 def _first_log(room: Room, versions: int) -> Program:
     """Without what earlier commands remembered."""
-    return attrs.evolve(_log(room, versions), without=room.history(versions) / "work/.perf/cache")
+    return attrs.evolve(_log(room, versions), without=(room.history(versions) / "work/.perf/cache",))
 
 
 def _perun_log(room: Room, versions: int) -> Program:
@@ -109,7 +124,7 @@ def _perun_add_to_many(room: Room, profiles: int) -> Program:
 
 
 def _import_folded(room: Room, stacks: int) -> Program:
-    return room.program(room.perf("import", "folded", FOLDED), room.folded(stacks), makes=".perf/jobs")
+    return room.program(room.perf("import", "folded", FOLDED), room.folded(stacks), makes=".perf/objects")
 
 
 def _perun_import_folded(room: Room, stacks: int) -> Program:
@@ -151,6 +166,15 @@ def _flamegraph(room: Room, resources: int) -> Program:
     return room.program(argv, room.samples(resources), prints=0, makes="flame.html")
 
 
+def _flamegraph_of_samples(room: Room, stacks: int) -> Program:
+    argv = room.perf("show", "-f", "-o", "flame.html", "0@p", "flamegraph")
+    return room.program(argv, room.sampled(stacks), prints=0, makes="flame.html")
+
+
+def _python_of_samples(room: Room, stacks: int) -> Program:
+    return room.program(room.python("-c", "pass"), room.sampled(stacks), prints=0)
+
+
 def _python_script(room: Room, resources: int) -> Program:
     argv = room.perun_python(room.perun_script("flamegraph.py"), FOLDED)
     return room.program(argv, room.samples(resources), prints=100)
@@ -169,6 +193,36 @@ def _collect(room: Room, runs: int) -> Program:
 def _hyperfine(room: Room, runs: int) -> Program:
     argv = ("hyperfine", "-N", "--warmup", "0", "--runs", str(runs), "true")
     return room.program(argv, room.small())
+
+
+def _check(room: Room, versions: int) -> Program:
+    argv = room.perf("check", "all", "--no-store", "--fail-on", "never")
+    return room.program(argv, room.suite(versions), prints=5)
+
+
+def _first_check(room: Room, versions: int) -> Program:
+    return attrs.evolve(_check(room, versions), without=(room.suite(versions) / "work/.perf/cache",))
+
+
+def _publish(room: Room, versions: int) -> Program:
+    return room.program(room.perf("publish", "../site"), room.suite(versions))
+
+
+def _first_publish(room: Room, versions: int) -> Program:
+    place = room.suite(versions)
+    return attrs.evolve(_publish(room, versions), without=(place / "work/.perf/cache", place / "site"))
+
+
+def _publish_more(room: Room, versions: int) -> Program:
+    place = room.suite(versions)
+    return attrs.evolve(_publish(room, versions), after=(sys.executable, script("suite.py"), "more", str(place)))
+
+
+def _asv_publish(room: Room, versions: int) -> Program:
+    place = room.suite(versions)
+    return Program(
+        argv=(room.asv(), "publish"), cwd=place / "asv", home=room.home, prints=0, without=(place / "asv/html",)
+    )
 
 
 MEASUREMENTS = (
@@ -256,6 +310,7 @@ MEASUREMENTS = (
         theirs=_bare_python,
         sizes={10_000: 5, 10_000_000: 5},
         aims={},
+        limits={"memory": 100 * MB},
         also=("CPU", "memory"),
         growth=2,
     ),
@@ -329,6 +384,7 @@ MEASUREMENTS = (
         sizes={100_000: 3, 1_000_000: 1},
         peer_up_to=100_000,
         aims={"CPU": 1 / 3, "memory": 1 / 3},
+        limits={"CPU": 15, "memory": 600 * MB, "size": 15 * MB},
         growth=11,
     ),
     Measurement(
@@ -355,16 +411,104 @@ MEASUREMENTS = (
         aims={"CPU": 1 / 3},
     ),
     Measurement(
+        name="flamegraph-samples",
+        what="`perf show flamegraph`, 1,000,000 samples in 188,050 nodes",
+        of="stacks",
+        peer="python -c pass",
+        ours=_flamegraph_of_samples,
+        theirs=_python_of_samples,
+        sizes={20_000: 7},
+        aims={},
+        limits={"CPU": 0.35, "size": 350_000},
+        also=("memory",),
+    ),
+    Measurement(
         name="collect",
         what="`perf collect time -- true`",
         of="runs",
         peer="hyperfine -N",
         ours=_collect,
         theirs=_hyperfine,
-        sizes={100: 5, 1_000: 7},
+        sizes={200: 9, 2_000: 9},
+        aims={},
+        also=("CPU", "wall"),
+        slope=Slope(each=1.05, none=0.08),
+    ),
+    Measurement(
+        name="check-first",
+        what="`perf check all` of 20 benchmarks, nothing remembered",
+        of="versions",
+        peer="asv publish",
+        ours=_first_check,
+        theirs=_asv_publish,
+        sizes={1_000: 5},
         aim_at=1_000,
-        aims={"CPU": 1.05},
-        also=("wall",),
+        aims={"CPU": 0.6},
+        also=("memory",),
+    ),
+    Measurement(
+        name="check",
+        what="`perf check all` of 20 benchmarks",
+        of="versions",
+        peer="asv publish",
+        ours=_check,
+        theirs=_asv_publish,
+        sizes={1_000: 5},
+        aim_at=1_000,
+        aims={"CPU": 0.25},
+        also=("memory",),
+    ),
+    Measurement(
+        name="publish-first",
+        what="`perf publish` of 20 benchmarks, nothing remembered",
+        of="versions",
+        peer="asv publish",
+        ours=_first_publish,
+        theirs=_asv_publish,
+        sizes={1_000: 5},
+        aim_at=1_000,
+        aims={"CPU": 0.5},
+        also=("memory",),
+    ),
+    Measurement(
+        name="publish-more",
+        what="`perf publish` after one more version",
+        of="versions",
+        peer="asv publish",
+        ours=_publish_more,
+        theirs=_asv_publish,
+        sizes={1_000: 5},
+        aim_at=1_000,
+        aims={"CPU": 0.1},
+        also=("memory",),
+    ),
+)
+
+FIGURES = (
+    Figure(
+        name="files",
+        what="100,000 versions with 100 rows each: files",
+        find=lambda room: (figures.files(room.store(100_000)), 500),
+    ),
+    Figure(
+        name="decimals",
+        what="100,000 values with four digits: bytes",
+        find=lambda room: (figures.bytes_below(room.decimals(100_000) / "work/.perf/objects"), 160_000),
+    ),
+    Figure(
+        name="new-stacks",
+        what="a version with 1 % new stacks of 10,000: bytes in blocks",
+        find=lambda room: (figures.new_stacks(room, stacks=10_000, versions=40), 30_000),
+    ),
+    Figure(
+        name="push-git",
+        what="a push of one more version beside 10,000, over git: bytes",
+        find=lambda room: figures.pushed("git", 10_000),
+    ),
+    Figure(
+        name="push-folder",
+        what="a push of one more version beside 10,000, to a folder: bytes",
+        find=lambda room: figures.pushed("folder", 10_000),
     ),
 )
 

@@ -21,7 +21,7 @@ import attrs
 from benchmarks.yardstick.cost import Program, environment
 
 CHECKOUT = Path(__file__).parents[2]
-PERUN = "perun-toolsuite==0.28.3"
+PERUN, ASV = "perun-toolsuite==0.28.3", "asv==0.6.6"
 ROWS = 100
 FOLDED = "stacks.folded"
 AS_IT_IS = ""
@@ -66,6 +66,9 @@ class Room:
     def environment_of_perun(self) -> Path:
         return self._environment("perun", [PERUN], PERUN)
 
+    def asv(self) -> str:
+        return str(self._environment("asv", [ASV], ASV) / "bin/asv")
+
     def _sources(self) -> str:
         return AS_IT_IS if self.installed else _hash_of_sources()
 
@@ -97,8 +100,8 @@ class Room:
         """So many versions, each with a profile of 100 rows, in both tools."""
 
         def fill(place: Path) -> None:
-            self.call(self.perun_python(_script("perun_profiles.py"), "history", str(ROWS)), place)
-            self.call(self.python(_script("perfcore_profiles.py"), "history", str(ROWS)), place)
+            self.call(self.perun_python(script("perun_profiles.py"), "history", str(ROWS)), place)
+            self.call(self.python(script("perfcore_profiles.py"), "history", str(ROWS)), place)
             self.call(self.perf("gc"), place)
 
         return self._repository(f"{versions} versions", versions, fill)
@@ -107,7 +110,7 @@ class Room:
         """One pending profile of so many calls, in both tools."""
 
         def fill(place: Path) -> None:
-            self.call(self.perun_python(_script("perun_profiles.py"), "calls", str(rows)), place)
+            self.call(self.perun_python(script("perun_profiles.py"), "calls", str(rows)), place)
             self.call(self.perf("import", "perun", str(perun_pending(place))), place)
 
         return self._repository(f"{rows} calls", 1, fill)
@@ -121,16 +124,42 @@ class Room:
         """One pending profile of perfcore with so many rows of a table."""
 
         def fill(place: Path) -> None:
-            self.call(self.python(_script("perfcore_profiles.py"), "pending", str(rows)), place)
+            self.call(self.python(script("perfcore_profiles.py"), "pending", str(rows)), place)
 
         return self._repository(f"{rows} rows", 1, fill)
+
+    def decimals(self, values: int) -> Path:
+        """One pending profile of perfcore with so many numbers of four digits after the point."""
+
+        def fill(place: Path) -> None:
+            self.call(self.python(script("perfcore_profiles.py"), "decimals", str(values)), place)
+
+        return self._repository(f"{values} decimals", 1, fill)
+
+    def sampled(self, stacks: int) -> Path:
+        """One pending profile of perfcore of a million samples in so many stacks."""
+
+        def fill(place: Path) -> None:
+            self.call(self.python(script("perfcore_profiles.py"), "sampled", str(stacks)), place)
+
+        return self._repository(f"{stacks} sampled", 1, fill)
+
+    def suite(self, versions: int) -> Path:
+        """So many versions with five runs of 20 benchmarks, in the forms of perfcore (`work`) and asv (`asv`)."""
+
+        def make(place: Path) -> None:
+            self._tell("making", place.name)
+            self.home.mkdir(exist_ok=True)
+            self.call((sys.executable, script("suite.py"), "make", str(place), str(versions)), self.root)
+
+        return self._made(f"{versions} of a suite", DATA, make)
 
     def crowded(self, profiles: int) -> Path:
         """One version with so many profiles of 100 rows, and one more that is pending, in both tools."""
 
         def fill(place: Path) -> None:
-            self.call(self.perun_python(_script("perun_profiles.py"), "crowd", str(ROWS), str(profiles)), place)
-            self.call(self.python(_script("perfcore_profiles.py"), "crowd", str(ROWS), str(profiles)), place)
+            self.call(self.perun_python(script("perun_profiles.py"), "crowd", str(ROWS), str(profiles)), place)
+            self.call(self.python(script("perfcore_profiles.py"), "crowd", str(ROWS), str(profiles)), place)
             self.call(self.perun("collect", "-c", "true", "time"), place)
             self.call(self.perf("collect", "time", "--", "true"), place)
 
@@ -145,7 +174,7 @@ class Room:
 
         def fill(place: Path) -> None:
             self._fold(stacks, place)
-            self.call(self.perun_python(_script("perun_profiles.py"), "allocations", FOLDED), place)
+            self.call(self.perun_python(script("perun_profiles.py"), "allocations", FOLDED), place)
             self.call(self.perf("import", "perun", str(perun_pending(place))), place)
 
         return self._repository(f"{stacks} allocations", 1, fill)
@@ -162,7 +191,7 @@ class Room:
 
     def _fold(self, stacks: int, place: Path) -> None:
         with (place / FOLDED).open("w") as file:
-            subprocess.run((sys.executable, _script("folded.py"), str(stacks)), stdout=file, check=True)
+            subprocess.run((sys.executable, script("folded.py"), str(stacks)), stdout=file, check=True)
 
     def program(self, argv: Sequence[str], place: Path, *, prints: int = 1, makes: str | None = None) -> Program:
         """A command in a repository, which is as it was made before each run, except for long histories: commands that
@@ -232,7 +261,7 @@ def perun_pending(place: Path) -> Path:
     return next((place / ".perun/jobs").glob("*.perf")).relative_to(place)
 
 
-def _script(name: str) -> str:
+def script(name: str) -> str:
     return str(Path(__file__).with_name(name))
 
 

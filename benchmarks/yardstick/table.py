@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
 from benchmarks.yardstick.cost import Quantity, Race, median
-from benchmarks.yardstick.measurements import MB, Measurement, Weight
+from benchmarks.yardstick.figures import Figure
+from benchmarks.yardstick.measurements import MB, Measurement, Slope, Weight
 
 HEAD = ("what", "size", "", "ours", "peer", "", "ratio", "aim", "reached", "rounds")
 NUMBERS = {"size", "ours", "ratio", "aim", "rounds"}
@@ -30,9 +32,9 @@ class Line:
     size: int | None
     quantity: str
     ours: float
-    theirs: float | None
-    peer: str
-    ratio: float | None
+    theirs: float | None = None
+    peer: str = ""
+    ratio: float | None = None
     most: float | None = None
     absolute: bool = False
     rounds: int
@@ -45,7 +47,10 @@ class Line:
 
 def of_measurement(measurement: Measurement, races: Mapping[int, Race]) -> list[Line]:
     """The lines of each size, and how our time grows from one to the next."""
-    lines = [line for size, race in races.items() for line in _of_race(measurement, size, race)]
+    largest = max(races, default=0)
+    lines = [line for size, race in races.items() for line in _of_race(measurement, size, race, size == largest)]
+    if measurement.slope and len(races) == 2:
+        return [*lines, *_of_slope(measurement, measurement.slope, races)]
     for small, large in zip(sorted(races)[:-1], sorted(races)[1:], strict=True):
         lines.append(_growth(measurement, small, large, races, last=large == max(races)))
     return lines
@@ -71,6 +76,12 @@ def of_weight(weight: Weight, ours: tuple[int, int], theirs: tuple[int, int]) ->
     ]
 
 
+def of_figure(figure: Figure, value: float, most: float) -> Line:
+    return Line(
+        name=figure.name, what=figure.what, size=None, quantity="", ours=value, most=most, absolute=True, rounds=1
+    )
+
+
 def markdown(lines: Sequence[Line]) -> str:
     rows = [HEAD, *map(_cells, lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -89,9 +100,10 @@ def insert(rule: str, lines: Sequence[str]) -> Iterable[str]:
     return (lines[0], rule, *lines[1:])
 
 
-def _of_race(measurement: Measurement, size: int, race: Race) -> list[Line]:
-    counts = size == measurement.aim_at or not measurement.of
-    quantities = dict.fromkeys((*measurement.aims, *measurement.also))
+def _of_race(measurement: Measurement, size: int, race: Race, largest: bool) -> list[Line]:
+    aims = measurement.aims if size == measurement.aim_at or not measurement.of else {}
+    limits = measurement.limits if largest else {}
+    quantities = dict.fromkeys((*measurement.aims, *measurement.also, *measurement.limits))
     return [
         Line(
             name=measurement.name,
@@ -99,10 +111,11 @@ def _of_race(measurement: Measurement, size: int, race: Race) -> list[Line]:
             size=size if measurement.of else None,
             quantity=TITLES[quantity],
             ours=median(race.ours, quantity) or 0,
-            theirs=median(race.theirs, quantity),
+            theirs=median(race.theirs, quantity) or None,
             peer=measurement.peer,
             ratio=race.ratio(quantity),
-            most=measurement.aims.get(quantity) if counts else None,
+            most=limits.get(quantity, aims.get(quantity)),
+            absolute=quantity in limits,
             rounds=len(race.ours),
         )
         for quantity in quantities
@@ -125,17 +138,47 @@ def _growth(measurement: Measurement, small: int, large: int, races: Mapping[int
     )
 
 
+def _of_slope(measurement: Measurement, slope: Slope, races: Mapping[int, Race]) -> Iterable[Line]:
+    """What one more takes, and what is left for none: medians over the rounds of two lines through both sizes."""
+    small, large = sorted(races)
+    ours, theirs = (_lines(races[small], races[large], large - small, side) for side in ("ours", "theirs"))
+    for quantity, numbers, most, absolute in (
+        ("CPU time of one more", [each for each, _ in ours], slope.each, False),
+        ("CPU time of none", [first - each * small for each, first in ours], slope.none, True),
+    ):
+        peers = [each if not absolute else first - each * small for each, first in theirs]
+        yield Line(
+            name=measurement.name,
+            what=measurement.what,
+            size=None,
+            quantity=quantity,
+            ours=statistics.median(numbers),
+            theirs=statistics.median(peers),
+            peer=measurement.peer,
+            ratio=statistics.median(our / their for our, their in zip(numbers, peers, strict=True)),
+            most=most,
+            absolute=absolute,
+            rounds=len(numbers),
+        )
+
+
+def _lines(small: Race, large: Race, more: int, side: str) -> list[tuple[float, float]]:
+    """(seconds of one more, seconds of the small size) of each round."""
+    pairs = zip(getattr(small, side), getattr(large, side), strict=True)
+    return [((many.cpu - few.cpu) / more, few.cpu) for few, many in pairs]
+
+
 def _cells(line: Line) -> tuple[str, ...]:
-    told = _bytes if "time" not in line.quantity else _seconds
+    told = _seconds if "time" in line.quantity else _bytes if line.quantity else _number
     aim = "" if line.most is None else f"≤ {told(line.most) if line.absolute else format(line.most, '.3g')}"
     return (
         line.what,
         "" if line.size is None else f"{line.size:,}",
         line.quantity,
         told(line.ours),
-        "—" if line.theirs is None else told(line.theirs),
+        "—" if line.peer and line.theirs is None else "" if line.theirs is None else told(line.theirs),
         line.peer,
-        "—" if line.ratio is None else f"{line.ratio:.3g}",
+        "" if not line.peer else "—" if line.ratio is None else f"{line.ratio:.3g}",
         aim,
         {True: "yes", False: "**no**", None: ""}[line.reached],
         str(line.rounds),
@@ -144,6 +187,10 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 def _aligned(cell: str, title: str, width: int) -> str:
     return cell.rjust(width) if title in NUMBERS else cell.ljust(width)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _seconds(value: float) -> str:
