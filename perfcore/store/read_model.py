@@ -77,9 +77,11 @@ class ReadModel:
                 raise
 
     def close(self) -> None:
-        if self._open is not None:
+        if self._open is not None and self._open[0] == os.getpid():  # a forked process leaves it to its parent
             self._open[2].close()
-            self._open = None
+        self._open = None
+
+    __del__ = close  # Python 3.13 warns of a connection that nobody closed
 
     def _rows(self, space: str, group: str, query: str, names: tuple[str, ...]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
@@ -115,7 +117,7 @@ class ReadModel:
             process, inode, connection = self._open
             if process == os.getpid() and (not make or _inode(self.path) == inode):
                 return connection
-            self._open = None  # after a fork, or when somebody removed the file
+            self.close()  # after a fork, or when somebody removed the file
         import sqlite3
 
         self._refuse_strange(make)
