@@ -33,14 +33,14 @@ def step_cosines(count: int, starts: Indexes) -> Floats:
     return transformed
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def frequencies(count: int) -> Floats:
     """The squares by which differences of neighbours multiply each element."""
     squares: Floats = 2 - 2 * np.cos(np.pi * np.arange(1, count) / count)
     return squares
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def _turns(count: int) -> NDArray[np.complex128]:
     """What the spectrum of amounts and their mirror image is turned by."""
     turns: NDArray[np.complex128] = np.exp(-0.5j * np.pi * np.arange(1, count) / count)

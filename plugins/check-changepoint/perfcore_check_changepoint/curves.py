@@ -20,6 +20,8 @@ _LEAST = 0.01  # variance of noise in squared spreads; below it the series has n
 def without_curves(points: Points, fit: Fit) -> Fit:
     """The fit without the changes that are a part of a curve. What is left of them is looked at again, since a curve
     has more of them than one look shows."""
+    if len(fit.starts) * _SELDOM <= len(points):
+        return fit
     amounts = points.centers - fit.trend(len(points)) - (0.0 if fit.wave is None else fit.wave)
     while len(fit.starts) * _SELDOM > len(points):
         bounds = [0, *fit.starts, len(points)]

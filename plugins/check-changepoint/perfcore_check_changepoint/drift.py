@@ -28,7 +28,7 @@ from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.position import likeliest
 from perfcore_check_changepoint.runs import Indexes
-from perfcore_check_changepoint.series import Points, distinct, median, without_outliers
+from perfcore_check_changepoint.series import Points, distinct, median, within
 from perfcore_check_changepoint.spread import spreads
 
 FEWEST = 8  # points that a drift takes at least: fewer are as well a step
@@ -72,7 +72,7 @@ def _with_ramp(points: Points, fitted: Fit, penalty: float) -> Fit | None:
     regions = list(_regions(fitted, expected, penalty))
     if not regions:
         return None
-    history = _History(flat, without_outliers(flat.centers, flat.noise), fitted, expected, penalty)
+    history = _History(flat, flat.without_outliers(), fitted, expected, penalty)
     candidates = [history.ramped(start, end) for start, end in regions]
     # A slope is the same model as a drift over the whole series.
     limit = fitted.total + (_SAME if fitted.slope else 0.0)
@@ -96,7 +96,8 @@ def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[in
     """The parts of a series that may hold one drift each: those in which no step is against the direction of the slope,
     and where there is none those with several steps in one direction, also before and after the largest of them."""
     count, starts = len(expected), fitted.starts
-    jumps = np.array([expected[start] - expected[start - 1] - fitted.slope for start in starts])
+    first = np.array(starts, dtype=np.int64)
+    jumps = expected[first] - expected[first - 1] - fitted.slope
     bounds = [0, *starts, count]
     if fitted.slope:
         against = [start for start, jump in zip(starts, jumps, strict=True) if jump * fitted.slope < 0]
@@ -164,14 +165,14 @@ class _History(msgspec.Struct, frozen=True, eq=False):
             left = (residuals + self.points.per_run(before - trend))[inside]
             residuals[inside] = left - median(left)
             refitted = self._without(trend, residuals)
-            amounts = np.clip(refitted.point_residuals(self.points), -_CLIP, _CLIP) + trend
+            amounts = within(refitted.point_residuals(self.points), _CLIP) + trend
             residuals, before = refitted.residuals.copy(), trend
             if not any(start < first < end for first in refitted.starts):
                 break
         gain, height, error = _evidence(amounts[region], shape[region])
         # Steps within the ramp take a part of a random walk away, which the evidence no longer sees.
-        within = sum(start + begin < first < start + stop for first in refitted.starts)
-        if gain < needed + within * _SEARCHED:
+        steps = sum(start + begin < first < start + stop for first in refitted.starts)
+        if gain < needed + steps * _SEARCHED:
             return None
         earliest, latest = _beginnings(amounts[region], begin, stop)
         price = model.slope_price(height) if self.fitted.slope else model.SLOPE + model.STAIRCASE
@@ -200,27 +201,27 @@ class _History(msgspec.Struct, frozen=True, eq=False):
 
     def _slope_evidence(self, region: slice) -> float:
         """That of the slope alone, without the steps beside it."""
-        left = np.clip(self.points.centers - self.expected, -_CLIP, _CLIP)[region]
+        left = within((self.points.centers - self.expected)[region], _CLIP)
         return _slope_evidence(left + self.fitted.slope * np.arange(len(left)))
 
     def _without(self, trend: Floats, residuals: Floats) -> Fit:
         """The fit of levels alone without this growth, with the noise of these residuals."""
         flat = self.points.minus(trend)
         density = model.density_of(flat, residuals, self.penalty)
-        return model.independent(flat, model.level_candidates(flat.centers), density, self.penalty)
+        return model.independent(flat, model.level_candidates(flat), density, self.penalty)
 
     def _steps_are_likelier(self, region: slice, left: Floats) -> bool:
         """Whether what a drift leaves is so much more than what steps leave that they are the shorter account."""
         if self.fitted.slope or self.fitted.memory:
             return False
-        stepped = np.clip(self.points.centers - self.expected, -_CLIP, _CLIP)[region]
+        stepped = within((self.points.centers - self.expected)[region], _CLIP)
         ratio = max(float(left[region].var()), _LEAST) / max(float((stepped**2).mean()), _LEAST)
         steps = sum(region.start < first < region.stop for first in self.fitted.starts)
         return bool(0.5 * len(stepped) * math.log(ratio) > self.penalty * steps)
 
 
 def _slope_evidence(amounts: Floats) -> float:
-    return _evidence(amounts, np.arange(len(amounts), dtype=float))[0]
+    return _evidence_of(cosines(amounts), *_slope(len(amounts)))[0]
 
 
 def _best_ramp(amounts: Floats) -> tuple[int, int, float]:
@@ -231,9 +232,8 @@ def _best_ramp(amounts: Floats) -> tuple[int, int, float]:
     means = np.add.reduceat(amounts, edges[:-1]) / np.diff(edges)
     pairs, shapes, squares = _coarse(blocks)
     rough = edges[pairs[_likeliest(means, count / blocks, pairs, shapes, squares)[0]]]
-    step = -(-count // (_GRID - 1))
     # Distinct, in order and within the series.
-    near = dict.fromkeys(np.linspace(-step, step, _FINE).astype(np.int64).tolist())
+    near = _around(-(-count // (_GRID - 1)))
     begins, ends = (
         sorted({0, count - 1, *(min(max(knot + distance, 0), count - 1) for distance in near)})
         for knot in rough.tolist()
@@ -241,6 +241,12 @@ def _best_ramp(amounts: Floats) -> tuple[int, int, float]:
     pairs = np.array([(begin, end) for end in ends for begin in begins if end - begin >= FEWEST])
     best, height = _likeliest(amounts, 1.0, pairs, *_shapes(count, pairs))
     return int(pairs[best, 0]), int(pairs[best, 1]), height
+
+
+@functools.lru_cache(maxsize=64)
+def _around(step: int) -> list[int]:
+    """Distances of up to this many points in either direction."""
+    return sorted(set(np.linspace(-step, step, _FINE).astype(np.int64).tolist()))
 
 
 @functools.lru_cache(maxsize=64)
@@ -259,16 +265,16 @@ def _pairs(begins: Indexes, ends: Indexes) -> Indexes:
 def _shapes(count: int, pairs: Indexes) -> tuple[Floats, Floats]:
     """Ramps around a mean of 0, and their sums of squares."""
     shapes = model.ramp_shapes(count, pairs[:, 0], pairs[:, 1])
-    shapes -= shapes.mean(axis=1, keepdims=True)
-    return shapes, (shapes * shapes).sum(axis=1)
+    shapes -= np.add.reduce(shapes, axis=1, keepdims=True) / count
+    return shapes, np.add.reduce(shapes * shapes, axis=1)
 
 
 def _likeliest(amounts: Floats, weight: float, pairs: Indexes, shapes: Floats, squares: Floats) -> tuple[int, float]:
     """The number of the likeliest ramp, each knot within the series at its price, and its height. Every amount is the
     mean of `weight` points."""
-    centered = amounts - amounts.mean()
+    centered = amounts - float(np.add.reduce(amounts)) / len(amounts)
     products = shapes @ centered
-    left = np.maximum(centered @ centered - products * products / squares, _LEAST)
+    left = np.maximum(centered.dot(centered) - products * products / squares, _LEAST)
     knots = (pairs[:, 0] > 0).astype(float) + (pairs[:, 1] < len(amounts) - 1)
     best = int((0.5 * weight * len(amounts) * np.log(left) + _KNOT * knots).argmin())
     return best, float(products[best] / squares[best])
@@ -288,19 +294,32 @@ def _beginnings(amounts: Floats, begin: int, stop: int) -> tuple[int, int]:
 
 def _evidence(amounts: Floats, shape: Floats) -> tuple[float, float, float]:
     """What the ramp adds to the likelihood of a random walk with noise, and its height with the standard error."""
-    count = len(amounts) - 1
-    weights, logarithms = _walks(len(amounts))
-    observed, ramp = cosines(amounts), cosines(shape)
-    flat, products, squares = weights @ (observed * observed), weights @ (observed * ramp), weights @ (ramp * ramp)
+    weights, _ = _walks(len(amounts))
+    ramp = cosines(shape)
+    return _evidence_of(cosines(amounts), ramp, weights @ (ramp * ramp))
+
+
+@functools.lru_cache(maxsize=256)
+def _slope(count: int) -> tuple[Floats, Floats]:
+    """The cosines of a slope of one for each of so many points, and their squares for every walk."""
+    ramp = cosines(np.arange(count, dtype=float))
+    return ramp, _walks(count)[0] @ (ramp * ramp)
+
+
+def _evidence_of(observed: Floats, ramp: Floats, squares: Floats) -> tuple[float, float, float]:
+    """The same of the cosines of both, where the squares of the ramp are known for every walk."""
+    count = len(observed)
+    weights, logarithms = _walks(count + 1)
+    flat, products = weights @ (observed * observed), weights @ (observed * ramp)
     sloping = flat - products * products / squares
     least = _LEAST * count
     null, alternative = (-0.5 * (count * np.log(sums + least) + logarithms) for sums in (flat, sloping))
     best = int(alternative.argmax())
     error = math.sqrt((float(sloping[best]) + least) / max(count - 1, 1) / float(squares[best]))
-    return float(alternative[best] - null.max()), float(products[best] / squares[best]), error
+    return float(alternative[best] - null[null.argmax()]), float(products[best] / squares[best]), error
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def _walks(count: int) -> tuple[Floats, Floats]:
     """For every size of the walk 1 over its variance at each frequency, that of the noise being 1, and the sum of the
     logarithms of the variances."""

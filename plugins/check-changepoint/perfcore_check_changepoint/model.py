@@ -9,6 +9,7 @@ unless changes explain them better.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -21,7 +22,7 @@ from perfcore_check_changepoint import noise
 from perfcore_check_changepoint.noise import Density
 from perfcore_check_changepoint.partition import Floats, partition_at, stretch_means
 from perfcore_check_changepoint.runs import Indexes
-from perfcore_check_changepoint.series import Points, distinct, in_logarithms, median, running_medians, within
+from perfcore_check_changepoint.series import Points, distinct, in_logarithms, median, within
 from perfcore_check_changepoint.spread import spread_shifts, spreads
 from perfcore_check_changepoint.waves import bounded, wave
 
@@ -86,9 +87,10 @@ class Ramp(msgspec.Struct, frozen=True, eq=False):
 
 def ramp_shapes(count: int, starts: Indexes, ends: Indexes) -> Floats:
     """Ramps (rows) over so many points, from 0 to 1."""
-    growth = (np.arange(count) - starts[:, None]) / (ends - starts)[:, None]
-    shapes: Floats = np.minimum(np.maximum(growth, 0.0), 1.0)
-    return shapes
+    shapes: Floats = np.arange(count, dtype=float) - starts[:, None]
+    shapes /= (ends - starts)[:, None]
+    np.maximum(shapes, 0.0, out=shapes)
+    return np.minimum(shapes, 1.0, out=shapes)
 
 
 class Fit(msgspec.Struct, frozen=True, eq=False):
@@ -137,7 +139,7 @@ class Fit(msgspec.Struct, frozen=True, eq=False):
 
     def trend(self, count: int) -> Floats:
         """What the level of each point grows by without a change: the slope and the drifts."""
-        trend: Floats = self.slope * (np.arange(count, dtype=float) - (count - 1) / 2)
+        trend: Floats = self.slope * _times(count)
         for ramp in self.ramps:
             trend = trend + ramp.trend(count)
         return trend
@@ -170,7 +172,7 @@ def _without_wave(points: Points, fitted_wave: Floats, penalty: float) -> Fit:
 def _calm(points: Points, penalty: float) -> Fit:
     """The best of the models without a wave. Where even independent normal noise needs no change, none is looked at
     further."""
-    centers = level_candidates(points.centers)
+    centers = level_candidates(points)
     plain = noise.normal(1.0, BOUND * penalty)
     first = independent(points, centers, plain, penalty)
     shifts = spread_shifts(first.standard_residuals(points), points.quantum)
@@ -232,10 +234,10 @@ def _levels_with_noise(points: Points, centers: Floats, penalty: float) -> Float
 def _spans(points: Points, centers: Floats) -> bool:
     """Whether neighbours have levels that are a multiple of those of others, all of them amounts above 0."""
     zero = points.zero
-    if not math.isfinite(zero) or points.values.min() <= zero:
+    if not math.isfinite(zero) or points.values.item(points.values.argmin()) <= zero:
         return False
     # Of differences from one number the greatest is that of the greatest, rounded alike.
-    return bool(centers.max() - zero >= _GROWTH * (centers.min() - zero))
+    return centers.item(centers.argmax()) - zero >= _GROWTH * (centers.item(centers.argmin()) - zero)
 
 
 def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
@@ -278,28 +280,32 @@ def _is_elsewhere(points: Points, fitted: Fit) -> bool:
     if fitted.starts:
         return False
     residuals = fitted.residuals if points.spread is None else fitted.residuals / points.spread
-    return bool((np.abs(points.means(residuals)) > _ELSEWHERE).mean() > _STRAYS)
+    far = np.count_nonzero(np.abs(points.means(residuals)) > _ELSEWHERE)
+    return bool(far / len(points) > _STRAYS)
 
 
 def _resloped(points: Points, fitted: Fit, penalty: float) -> Iterator[Fit]:
     """The fit with the slope that is within the stretches of this one, if it is another."""
-    more, _ = _slope_within(points, fitted, _times(points))
+    more, _ = _slope_within(points, fitted, _times(len(points)))
     if abs(more) * len(points) >= _LITTLE:
         yield _sloping(points, fitted, fitted.slope + more, penalty)
 
 
-def _times(points: Points) -> Floats:
-    """The numbers of the points, around 0."""
-    return np.arange(len(points), dtype=float) - (len(points) - 1) / 2
+@functools.lru_cache(maxsize=256)
+def _times(count: int) -> Floats:
+    """The numbers of so many points, around 0."""
+    times: Floats = np.arange(count, dtype=float) - (count - 1) / 2
+    times.flags.writeable = False
+    return times
 
 
 def _slope_within(points: Points, fitted: Fit, time: Floats) -> tuple[float, bool]:
     """The slope that a fit leaves within its stretches, and whether it is more than chance."""
     residuals = within(fitted.point_residuals(points), 3.0)
     inside = time - stretch_means(time, fitted.starts)
-    lever = float(inside @ inside)
-    slope = float(inside @ residuals) / lever if lever else 0.0
-    return slope, slope * slope * lever > float(residuals @ residuals) / len(points)
+    lever = float(inside.dot(inside))
+    slope = float(inside.dot(residuals)) / lever if lever else 0.0
+    return slope, slope * slope * lever > float(residuals.dot(residuals)) / len(points)
 
 
 def _refined(points: Points, centers: Floats, fitted: Fit, density: Density, penalty: float) -> Fit:
@@ -314,15 +320,15 @@ def _refined(points: Points, centers: Floats, fitted: Fit, density: Density, pen
 def quick(points: Points, penalty: float) -> list[int]:
     """The first points of the stretches if noise is independent and normal."""
     plain = noise.normal(1.0, BOUND * penalty)
-    return independent(points, level_candidates(points.centers), plain, penalty).starts
+    return independent(points, level_candidates(points), plain, penalty).starts
 
 
 def _is_ordered(points: Points) -> bool:
     """Whether neighbours are alike: then the values are no noise around one level, however well they could be. The
     autocorrelation of independent values has the variance 1 / n (M. S. Bartlett, 1946, JRSS Supplement 8(1))."""
-    near = within(points.centers / points.noise, _CLOSE)
-    near -= float(near.sum()) / len(near)
-    return bool(float(near[1:] @ near[:-1]) * math.sqrt(len(near)) > _ALIKE * float(near @ near))
+    near = within(points.centers if points.machine is None else points.centers / points.noise, _CLOSE)
+    near -= float(np.add.reduce(near)) / len(near)
+    return bool(float(near[1:].dot(near[:-1])) * math.sqrt(len(near)) > _ALIKE * float(near.dot(near)))
 
 
 def _total(fitted: Fit) -> float:
@@ -376,7 +382,7 @@ def _may_remember(points: Points, best: Fit) -> bool:
     if len(best.starts) * _SELDOM >= len(points):
         return True
     squares = (np.minimum((points.centers[lag:] - points.centers[:-lag]) ** 2, _FAR) for lag in (1, 2))
-    first, second = (float(near.sum()) / len(near) for near in squares)
+    first, second = (float(np.add.reduce(near)) / len(near) for near in squares)
     return second > 1.2 * first
 
 
@@ -387,9 +393,9 @@ def _remembering(points: Points, centers: Floats, best: Fit, memory: float, pena
     density = density_of(points, innovations, penalty)
     grid = density.grid(centers, points.spread)
     fresh = math.sqrt(1 - memory**2)
-    narrower = math.log(fresh) * np.bincount(points.point, points.weight)  # of every run, as far as it counts
     move = _costs(points, density, density.cost(points.values * fresh, grid * fresh, points.spread))
-    move -= narrower[:, None]
+    narrower = math.log(fresh)  # of every run, as far as it counts
+    move -= narrower if points.single else (narrower * np.bincount(points.point, points.weight))[:, None]
     predicted = points.per_run(memory * _previous(points.centers))
     stay = _costs(points, density, density.cost(points.values - predicted, grid * (1 - memory), points.spread))
     stay[0] = move[0]
@@ -402,14 +408,14 @@ def _slopes(points: Points, best: Fit) -> Iterator[float]:
     the one within the stretches, which no change touches, if it is more than chance. The first one is the median
     growth from half of the series to the other, then improved by least squares of what is left, of which no point
     counts for much (one step of an M-estimate: P. Bickel, 1975, JASA 70(350))."""
-    time, half = _times(points), len(points) // 2
+    time, half = _times(len(points)), len(points) // 2
     expected, flat = points.centers - best.point_residuals(points), points.centers.copy()
     for start in best.starts:
         size = expected[start] - expected[start - 1]
         flat[start:] -= size if abs(size) >= _LARGE else 0.0
     across = median(flat[half:] - flat[: len(points) - half]) / half
     left = flat - across * time
-    across += float(time @ within(left - median(left), 3.0)) / float(time @ time)
+    across += float(time.dot(within(left - median(left), 3.0))) / float(time.dot(time))
     # A slope that grows by s spreads over n points explains n s^2 / 24 nats.
     if across**2 * len(points) ** 3 / 24 > SLOPE:
         yield across
@@ -420,11 +426,11 @@ def _slopes(points: Points, best: Fit) -> Iterator[float]:
 
 def _sloping(points: Points, best: Fit, slope: float, penalty: float) -> Fit:
     """What is left when the slope is taken away has independent noise."""
-    time = _times(points)
+    time = _times(len(points))
     trend, added = slope * time, (slope - best.slope) * time
     level = points.minus(trend)
     residuals = best.residuals - points.per_run(added - stretch_means(added, best.starts))
-    fitted = independent(level, level_candidates(level.centers), density_of(points, residuals, penalty), penalty)
+    fitted = independent(level, level_candidates(level), density_of(points, residuals, penalty), penalty)
     return replace(fitted, slope=slope, total=fitted.total + slope_price(slope * len(points)))
 
 
@@ -460,10 +466,11 @@ def _previous(centers: Floats) -> Floats:
     return previous
 
 
-def level_candidates(values: Floats) -> Floats:
+def level_candidates(points: Points) -> Floats:
     """Where levels may be: medians of five neighbours, and of three near the ends, where stretches are short."""
-    ends = (_medians_of_three(end.tolist()) for end in (values[:_END], values[-_END:]))
-    return np.concatenate([running_medians(values, 5), *ends])
+    values = points.centers
+    ends = [*_medians_of_three(values[:_END].tolist()), *_medians_of_three(values[-_END:].tolist())]
+    return np.concatenate((points.medians, ends))
 
 
 def _medians_of_three(values: list[float]) -> list[float]:

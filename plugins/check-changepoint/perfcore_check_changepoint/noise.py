@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from perfcore_check_changepoint.partition import Floats
-from perfcore_check_changepoint.series import NORMAL, distinct, median, middle_of_ordered
+from perfcore_check_changepoint.series import NORMAL, distinct, median, middle_of_ordered, within
 
 _STRAY = 0.03  # share of values that may come from anywhere
 # 16 cells in a spread are half as wide as the smallest bandwidth.
@@ -62,7 +62,8 @@ class Density(msgspec.Struct, frozen=True, eq=False):
         if spread is not None:
             scaled = (values[:, None] - levels) / (spread * self.step)[:, None]
             return self.excess.take(np.rint(np.clip(scaled, -_HALF, _HALF)).astype(np.intp) + _HALF)
-        cells = np.rint(values / self.step).astype(np.intp) + _HALF
+        cells = np.rint(values / self.step).astype(np.intp)
+        cells += _HALF
         apart = cells[:, None] - np.rint(levels / self.step).astype(np.intp)
         costs: Floats = self.excess.take(apart, mode="clip")
         return costs
@@ -91,19 +92,20 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     if _is_normal(scaled, *middle):
         return _of_normal(*middle, spread, bound)
     cells = np.rint(scaled[np.abs(scaled) < _REACH] * _FINE).astype(np.intp) + _HALF
-    counts = np.bincount(cells, minlength=len(_CELLS)).astype(float)
+    counts = np.bincount(cells, minlength=_PADDED).astype(float)
     widths, kernels, transformed = _WIDTHS, _STANDARD, _TRANSFORMED
     if 0.4 * quantum > widths[0] * spread:
         widths = np.maximum(widths, 0.4 * quantum / spread)
         kernels = _kernels(widths)
         transformed = np.fft.rfft(kernels)
-    smooth = np.fft.irfft(np.fft.rfft(counts, _PADDED) * transformed, _PADDED)[:, : len(counts)]
+    smooth = np.fft.irfft(np.fft.rfft(counts) * transformed, _PADDED)[:, : len(_CELLS)]
     # Every residual is left out of its own prediction; for a normal density the difference is negligible.
     occupied = counts.nonzero()[0]
+    distances = _CELLS[occupied]
     normals = [(median(scaled), 1.0), middle]  # of the middle, and of all but the far ones
     predicted = np.empty((len(normals) + len(widths), len(occupied)))
     for row, (center, deviation) in zip(predicted, normals, strict=False):
-        row[:] = _normal(_CELLS[occupied], center, deviation)
+        row[:] = _normal(distances, center, deviation)
     left_out = np.maximum(smooth[:, occupied] - kernels[:, :1], 0.0)
     np.divide(left_out, max(len(scaled) - 1, 1), out=predicted[len(normals) :])
     likelihoods = np.log(_mixed(predicted)) @ counts[occupied]
@@ -125,17 +127,18 @@ def _is_normal(scaled: Floats, mean: float, deviation: float) -> bool:
     Review 55(2)), so that no other density need be tried."""
     if len(scaled) < _ENOUGH or abs(deviation - 1) > _ALIKE:
         return False
-    standard = np.minimum(np.maximum((scaled - mean) / deviation, -_BEYOND), _BEYOND)
+    standard = within((scaled - mean) / deviation, _BEYOND)
     squares = standard * standard
-    skewness = float(squares @ standard) / len(scaled)
-    kurtosis = float(squares @ squares) / len(scaled) - 3
+    skewness = float(squares.dot(standard)) / len(scaled)
+    kurtosis = float(squares.dot(squares)) / len(scaled) - 3
     return len(scaled) * (skewness**2 / 6 + kurtosis**2 / 24) < _UNREMARKABLE
 
 
 def _typical(residuals: Floats, quantum: float) -> float:
     """The spread of most residuals. Where half of a history hardly varies and the rest does, it is that of the rest:
     else all of that would be strays, which no level explains."""
-    sizes = np.sort(np.abs(residuals - median(residuals)))
+    sizes = residuals - median(residuals)
+    np.abs(sizes, sizes).sort()
     spread = max(middle_of_ordered(sizes) * NORMAL, 0.05, 0.3 * quantum)
     quarter_spread = float(sizes[3 * len(sizes) // 4]) / 2
     return quarter_spread if quarter_spread > _CALM * spread else spread
@@ -143,25 +146,32 @@ def _typical(residuals: Floats, quantum: float) -> float:
 
 def _middle(scaled: Floats) -> tuple[float, float]:
     """Center and deviation of all but the far ones."""
-    clipped = np.minimum(np.maximum(scaled, -3), 3)
-    mean = float(clipped.sum()) / len(clipped)
-    deviation = math.sqrt(max(float(clipped @ clipped) / len(clipped) - mean * mean, 0.0))
+    clipped = within(scaled, 3.0)
+    mean = float(np.add.reduce(clipped)) / len(clipped)
+    deviation = math.sqrt(max(float(clipped.dot(clipped)) / len(clipped) - mean * mean, 0.0))
     return mean, max(deviation, 0.05)
 
 
 def _normal(cells: Floats, center: float, deviation: float) -> Floats:
-    density: Floats = np.exp(-0.5 * ((cells - center) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+    density: Floats = (cells - center) / deviation
+    density *= density
+    density *= -0.5
+    np.exp(density, density)
+    density /= deviation * math.sqrt(2 * math.pi)
     return density
 
 
 def _mixed(density: Floats) -> Floats:
-    mixed: Floats = density * (1 - _STRAY) + _STRAY / (2 * _REACH)
+    mixed: Floats = density * (1 - _STRAY)
+    mixed += _STRAY / (2 * _REACH)
     return mixed
 
 
 def _table(density: Floats, spread: float, width: float, bound: float, deviation: float | None = None) -> Density:
     """The density of noise with this spread from that of noise with spread 1."""
-    cost = -np.log(_mixed(density))
-    floor = float(cost.min())
+    mixed = _mixed(density)
+    cost = np.negative(np.log(mixed, mixed), mixed)
+    floor = cost.item(cost.argmin())
+    cost -= floor
     resolution = max(round(0.6 * width * _FINE), _FINE // 8)
-    return Density(np.minimum(cost - floor, bound), floor + math.log(spread), spread / _FINE, resolution, deviation)
+    return Density(np.minimum(cost, bound, out=cost), floor + math.log(spread), spread / _FINE, resolution, deviation)

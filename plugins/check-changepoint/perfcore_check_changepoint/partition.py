@@ -14,6 +14,7 @@ It takes time in proportion to points times levels, whatever the number of chang
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TypeAlias
 
 import msgspec
@@ -41,8 +42,8 @@ def partition(stay: Floats, move: Floats | None, penalty: float) -> Partition:
     """The cheapest partition of points (rows) over levels (columns); `move` is `stay` where it is None."""
     least = np.empty(stay.shape)
     forward = _forward if move is None else _forward_moving
-    lowest = np.asarray(forward(least, stay, move, penalty))
-    return _backward(least, lowest + penalty, stay, move, float(lowest[-1]))
+    moved, lowest = forward(least, stay, move, penalty)
+    return _backward(least, np.array(moved), stay, move, lowest)
 
 
 def partition_at(stay: Floats, move: Floats | None, penalty: float, cuts: Indexes) -> Partition:
@@ -51,7 +52,7 @@ def partition_at(stay: Floats, move: Floats | None, penalty: float, cuts: Indexe
     if len(cuts) == len(stay):
         return partition(stay, move, penalty)
     joined = np.add.reduceat(stay, cuts)
-    fresh = None if move is None else joined + (move - stay)[cuts]
+    fresh = None if move is None else joined + (move.take(cuts, axis=0) - stay.take(cuts, axis=0))
     coarse = partition(joined, fresh, penalty)
     if not coarse.starts:
         return coarse
@@ -80,41 +81,42 @@ def _moved(starts: list[int], levels: list[int], stay: Floats, move: Floats | No
     return saved
 
 
-def _forward(least: Floats, stay: Floats, move: Floats | None, penalty: float) -> list[float]:
-    """Fill `least` row by row, and give the minimum of every row. All the time goes here, so a point costs two
-    calculations and a minimum, and the minimum is kept in an array, which NumPy takes faster than a number."""
+def _forward(least: Floats, stay: Floats, move: Floats | None, penalty: float) -> tuple[list[float], float]:
+    """Fill `least` row by row, and give what moving costs after every row but the last, and the minimum of that. All
+    the time goes here, so a point costs two calculations and a minimum, and the minimum is kept in an array, which
+    NumPy takes faster than a number."""
     minimum, add, bound = np.minimum, np.add, np.empty(())
     last = least[0]
     last[:] = stay[0]
     lowest = last.item(last.argmin())
-    minima = [lowest]
+    moved = []
     for row, cost in zip(list(least)[1:], list(stay)[1:], strict=True):
-        bound[()] = lowest + penalty
+        bound[()] = lowest = lowest + penalty
+        moved.append(lowest)
         minimum(last, bound, out=row)
         add(row, cost, row)
         last = row
         lowest = row.item(row.argmin())
-        minima.append(lowest)
-    return minima
+    return moved, lowest
 
 
-def _forward_moving(least: Floats, stay: Floats, move: Floats | None, penalty: float) -> list[float]:
+def _forward_moving(least: Floats, stay: Floats, move: Floats | None, penalty: float) -> tuple[list[float], float]:
     """The same where the first point of a stretch costs something else."""
     assert move is not None
-    minimum, add, bound, moved = np.minimum, np.add, np.empty(()), np.empty(len(least[0]))
+    minimum, add, bound, afresh = np.minimum, np.add, np.empty(()), np.empty(len(least[0]))
     last = least[0]
     last[:] = move[0]
     lowest = last.item(last.argmin())
-    minima = [lowest]
+    moved = []
     for row, cost, fresh in zip(list(least)[1:], list(stay)[1:], list(move)[1:], strict=True):
-        bound[()] = lowest + penalty
+        bound[()] = lowest = lowest + penalty
+        moved.append(lowest)
         add(last, cost, row)
-        add(fresh, bound, moved)
-        minimum(row, moved, out=row)
+        add(fresh, bound, afresh)
+        minimum(row, afresh, out=row)
         last = row
         lowest = row.item(row.argmin())
-        minima.append(lowest)
-    return minima
+    return moved, lowest
 
 
 def _backward(least: Floats, moved: Floats, stay: Floats, move: Floats | None, cost: float) -> Partition:
@@ -140,29 +142,41 @@ def _backward(least: Floats, moved: Floats, stay: Floats, move: Floats | None, c
     return Partition(starts[::-1], levels[::-1], cost)
 
 
-def places(values: Floats, noise: Floats) -> Indexes:
+def places(values: Floats, noise: Floats | None = None) -> Indexes:
     """The points, beside the first, at which a stretch may begin: those where the sums of neighbours on both sides
-    differ most, in what the noise of each point makes of it. All of them where they are few."""
+    differ most, in what the noise of each point, of 1 where none is given, makes of it. All of them where they are
+    few."""
     count = len(values)
     if count <= _ALL:
         return np.arange(count)
-    sums, squares = (np.concatenate([[0.0], given.cumsum()]) for given in (values, noise * noise))
+    sums = _sums(values)
+    squares = None if noise is None else _sums(noise * noise)
     chosen = np.zeros(count, dtype=bool)
     chosen[0] = True
     for width, least in _WIDTHS:
         middle = sums[width : count - width + 1]
         apart = np.abs(sums[2 * width :] + sums[: count - 2 * width + 1] - 2 * middle)
         inner = apart[1:-1]
-        above = inner > least * np.sqrt(squares[2 * width :] - squares[: count - 2 * width + 1])[1:-1]
+        if squares is None:
+            above = inner > least * math.sqrt(2 * width)
+        else:
+            above = inner > least * np.sqrt(squares[2 * width :] - squares[: count - 2 * width + 1])[1:-1]
         chosen[width + 1 : count - width] |= above & (inner >= apart[:-2]) & (inner > apart[2:])
     near = _WIDTHS[0][0] + 1
     chosen[:near] = chosen[-near:] = True
-    return np.flatnonzero(chosen)
+    return chosen.nonzero()[0]
+
+
+def _sums(values: Floats) -> Floats:
+    """The sums of the values before each place, and of all."""
+    sums = np.zeros(len(values) + 1)
+    np.add.accumulate(values, out=sums[1:])
+    return sums
 
 
 def stretch_means(values: Floats, starts: list[int]) -> Floats:
-    """The mean of the stretch that each point is in."""
+    """The mean of the stretch that each point (the last axis) is in."""
     bounds = np.array([0, *starts])
-    lengths = np.array([*starts, len(values)]) - bounds
-    means: Floats = (np.add.reduceat(values, bounds) / lengths).repeat(lengths)
+    lengths = np.array([*starts, values.shape[-1]]) - bounds
+    means: Floats = (np.add.reduceat(values, bounds, axis=-1) / lengths).repeat(lengths, axis=-1)
     return means

@@ -46,19 +46,26 @@ def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float], reach: 
     by_levels = costs.T
     np.add.accumulate(by_levels[:, :-1], axis=1, out=sums[0])
     np.subtract((sums[0, :, -1] + by_levels[:, -1])[:, None], sums[0], out=sums[1])
-    before, after = np.log(np.maximum(np.abs(amounts - np.array(levels)[:, None]) / reach, 1.0))
-    nearer = _TAIL * (before - after).cumsum()[:-1]
+    far = amounts - np.array(levels)[:, None]
+    np.abs(far, far)
+    far /= reach
+    np.maximum(far, 1.0, out=far)
+    before, after = np.log(far, far)
+    nearer = _TAIL * np.add.accumulate(before - after)[:-1]
     # A sum over levels is at most their number times its largest part: most points are excluded by that alone.
-    least = sums.min(axis=1)
+    least = np.minimum.reduce(sums, axis=1)
     bounds = -(least[0] + least[1]) - nearer
-    possible = (bounds > bounds.max() - 2 * math.log(count) - _IMPOSSIBLE).nonzero()[0]
-    lowest = least[:, possible]
-    both = np.log(np.exp(lowest[:, None] - sums[:, :, possible]).sum(axis=1)) - lowest
-    evidence = both[0] + both[1] - nearer[possible]
+    possible = (bounds > bounds.item(bounds.argmax()) - 2 * math.log(count) - _IMPOSSIBLE).nonzero()[0]
+    # Those between the first and the last of them, since a part of an array is taken faster than some of its columns.
+    span = slice(possible.item(0), possible.item(-1) + 1)
+    lowest = least[:, span]
+    parts = lowest[:, None] - sums[:, :, span]
+    both = np.log(np.add.reduce(np.exp(parts, parts), axis=1)) - lowest
+    evidence = (both[0] + both[1] - nearer[span])[possible - span.start]
     chances = np.zeros(len(nearer))
-    chances[possible] = np.exp(evidence - evidence.max())
+    chances[possible] = np.exp(evidence - evidence.item(evidence.argmax()))
     totals = np.zeros(len(chances) + 2 * _AROUND + 1)
     totals[_AROUND + 1 : -_AROUND] = chances
-    totals = totals.cumsum()
+    totals = np.add.accumulate(totals)
     around = totals[2 * _AROUND + 1 :] - totals[: -2 * _AROUND - 1]
-    return int(np.where(around >= _AS_GOOD * around.max(), chances, -1.0).argmax())
+    return int(np.where(around >= _AS_GOOD * around.item(around.argmax()), chances, -1.0).argmax())

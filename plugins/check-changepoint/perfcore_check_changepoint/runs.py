@@ -51,7 +51,7 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
     def of_floats(cls, amounts: NDArray[np.float64], counts: Indexes, sessions: Indexes | None = None) -> Runs:
         """The same of the runs of all points one after the other, of which each has so many."""
         finite = np.isfinite(amounts)
-        if sessions is None and finite.all():
+        if sessions is None and np.count_nonzero(finite) == len(finite):
             return cls(amounts, _sums(counts))  # type: ignore[arg-type]  # an array of floats is used as a sequence of them
         return cls(
             amounts[finite],  # type: ignore[arg-type]  # an array of floats is used as a sequence of them
@@ -65,7 +65,8 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
     @property
     def counts(self) -> Indexes:
         """How many runs each point has."""
-        return np.diff(self.ends)
+        counts: Indexes = self.ends[1:] - self.ends[:-1]
+        return counts
 
     @property
     def points(self) -> Indexes:

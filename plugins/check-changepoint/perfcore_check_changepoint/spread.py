@@ -7,6 +7,7 @@ rank test of Pettitt, 1979, Applied Statistics 28(2), weighted by the variance a
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 
 import numpy as np
@@ -46,28 +47,41 @@ def _place(sizes: Floats, least: float) -> int | None:
     if count < 2 * SHORTEST:
         return None
     ranks = _ranks(sizes)
-    variance = float(ranks @ ranks) / count
+    variance = float(ranks.dot(ranks)) / count
     if not variance:
         return None
     # A change of noise makes neighbours alike, as memory does; half of what they are is put down to either.
-    memory = max(float(ranks[1:] @ ranks[:-1]) / (count * variance), 0.0)
-    before = np.arange(SHORTEST, count - SHORTEST + 1)
-    scores = np.abs(ranks.cumsum()[before - 1]) / np.sqrt(before * (count - before) / count * variance)
-    if scores.max() * ((1 - memory) / (1 + memory)) ** 0.25 < _CLEAR:
+    memory = max(float(ranks[1:].dot(ranks[:-1])) / (count * variance), 0.0)
+    scores = np.abs(np.add.accumulate(ranks)[SHORTEST - 1 : count - SHORTEST]) / _deviations(count, variance)
+    if scores.item(scores.argmax()) * ((1 - memory) / (1 + memory)) ** 0.25 < _CLEAR:
         return None
-    shift = _likeliest(sizes, before)
+    shift = _likeliest(sizes, np.arange(SHORTEST, count - SHORTEST + 1))
     low, high = sorted((median(sizes[:shift]), median(sizes[shift:])))
     return shift if high >= RATIO * max(low, least) and high > 0 else None
+
+
+@functools.lru_cache(maxsize=256)
+def _deviations(count: int, variance: float) -> Floats:
+    """The standard deviations of the sums of ranks before each place."""
+    before = np.arange(SHORTEST, count - SHORTEST + 1)
+    deviations: Floats = np.sqrt(before * (count - before) / count * variance)
+    return deviations
+
+
+@functools.lru_cache(maxsize=256)
+def _ranks_of_different(count: int) -> Floats:
+    ranks: Floats = np.arange(count, dtype=float) + (1 - count) / 2.0
+    return ranks
 
 
 def _ranks(sizes: Floats) -> Floats:
     """Ranks around 0; equal values share one."""
     order = sizes.argsort()
-    ordered = sizes[order]
+    ordered = sizes.take(order)
     other = ordered[1:] != ordered[:-1]
     ranks = np.empty(len(sizes))
-    if other.all():
-        ranks[order] = np.arange(len(sizes)) + (1 - len(sizes)) / 2.0
+    if np.count_nonzero(other) == len(other):
+        ranks[order] = _ranks_of_different(len(sizes))
         return ranks
     first = np.flatnonzero(np.concatenate([[True], other]))
     counts = np.diff(np.append(first, len(sizes)))

@@ -21,7 +21,7 @@ from perfcore_check_changepoint import model
 from perfcore_check_changepoint.cosines import cosines, frequencies, step_cosines
 from perfcore_check_changepoint.model import Fit
 from perfcore_check_changepoint.partition import Floats
-from perfcore_check_changepoint.series import Points, within, without_outliers
+from perfcore_check_changepoint.series import Points, within
 
 # Variances of the steps of the level, in those of the noise, and of the steps of its slope.
 _LEVELS = np.concatenate([[0.0], 10.0 ** np.arange(-4, 2.1)])
@@ -45,7 +45,7 @@ def lasting(points: Points, fit: Fit, penalty: float) -> list[int]:
     if not fit.starts:
         return fit.starts
     innovations = within(_innovations(points, fit), _CLIP)
-    squares = float(innovations @ innovations)
+    squares = float(innovations.dot(innovations))
     if not _may_wander(fit, innovations, squares):
         return fit.starts
     total = _total(points, fit, penalty, squares)
@@ -104,7 +104,7 @@ def _beside_a_walk(points: Points, fit: Fit, penalty: float, limit: float) -> tu
     longer than the limit. Each step is added where it explains most; the others are then those parts of them that it
     does not explain (Gram and Schmidt)."""
     count, steps = len(points), len(fit.starts)
-    amounts = without_outliers(points.centers, points.noise) - fit.trend(count)
+    amounts = points.without_outliers() - fit.trend(count)
     observed = cosines(amounts if fit.wave is None else amounts - fit.wave)
     weights, logarithms = _walks(count)
     best_total = _shortest((weights @ (observed * observed))[:, None], logarithms, count).item()
@@ -140,7 +140,7 @@ def _shortest(left: Floats, logarithms: Floats, count: int) -> Floats:
     return lengths
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def _walks(count: int) -> tuple[Floats, Floats]:
     """For every walk 1 over its variance at each frequency, that of the noise being 1, and the sum of the logarithms
     of the variances."""

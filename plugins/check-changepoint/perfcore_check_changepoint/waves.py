@@ -32,16 +32,17 @@ def wave(residuals: Floats, starts: list[int]) -> Floats | None:
         return None
     residual_part = residuals - stretch_means(residuals, starts)
     padded = 1 << (_FINE * count - 1).bit_length()  # a power of two is the fastest length
-    power = np.abs(np.fft.rfft(residual_part, padded)) ** 2 / count
     # Of the frequencies i / padded those of the periods that count: multiplied by a power of two, both are exact.
     first, last = math.ceil(padded * max(1 / LONGEST, _PERIODS / count)), math.floor(padded * (1 / _SHORTEST))
-    peak = first + int(power[first : last + 1].argmax())
-    if power[peak] <= _CLEAR * (float((residual_part**2).sum()) / count):
+    power = np.abs(np.fft.rfft(residual_part, padded)[first : last + 1]) ** 2 / count
+    peak = int(power.argmax())
+    if power.item(peak) <= _CLEAR * (float(np.add.reduce(residual_part**2)) / count):
         return None
+    peak += first
     angles = 2 * np.pi * (peak / padded) * np.arange(count)
-    parts = np.array([np.cos(angles), np.sin(angles)])
-    inside = np.array([component - stretch_means(component, starts) for component in parts])
-    amplitudes: Floats = np.linalg.lstsq(inside.T, residual_part, rcond=None)[0]
+    parts: Floats = np.array([np.cos(angles), np.sin(angles)])
+    inside = parts - stretch_means(parts, starts)
+    amplitudes = np.linalg.lstsq(inside.T, residual_part, rcond=None)[0]
     fitted: Floats = amplitudes @ parts
     return fitted
 

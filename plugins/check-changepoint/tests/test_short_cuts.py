@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from perfcore_check_changepoint import drift, model, noise, partition, position, spread
+from perfcore_check_changepoint import ChangePoint, drift, model, noise, partition, position, sizes, spread
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Runs
 from perfcore_check_changepoint.series import Points, median, middle_of_ordered, read, running_medians
@@ -22,12 +23,58 @@ def _points(values: list[float]) -> Points:
     return points
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 9, 60])
+@pytest.mark.parametrize("count", [2, 3, 7, 8, 9, 60])
 def test_candidates_are_running_medians(count: int) -> None:
+    points = _points(np.random.default_rng(count).normal(size=count).tolist())
+    for given in (points, points.minus(np.linspace(0, 5, count))):
+        values = given.centers
+        parts = (running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3))
+        assert model.level_candidates(given).tolist() == np.concatenate(parts).tolist()
+        assert given.values.tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 60, 511, 512, 513, 514])
+def test_a_median_is_the_middle_of_the_values_in_order(count: int) -> None:
     values = np.random.default_rng(count).normal(size=count)
-    parts = (running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3))
-    assert model.level_candidates(values).tolist() == np.concatenate(parts).tolist()
     assert middle_of_ordered(np.sort(values)) == median(values)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_changes_are_undone_by_the_same_ones_as_many(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(seed)
+    levels = [100.0]
+    while len(levels) < 30:  # many return to a level, or nearly so
+        levels.append(float(random.choice(levels[-4:]) + random.choice([0.0, 0.3, 1.0, 5.0])))
+    changes = [
+        ChangePoint(
+            index=10 * (number + 1),
+            earliest=10 * (number + 1),
+            latest=10 * (number + 1),
+            before=before,
+            after=after,
+            low=after - before - error,
+            high=after - before + error,
+            gain=9.0,
+            p_value=0.01,
+        )
+        for number, (before, after) in enumerate(pairwise(levels))
+        for error in [float(random.choice([0.0, 0.2, 1.5]))]
+    ]
+    few = sizes.undone(changes)
+    monkeypatch.setattr(sizes, "_FEW", 1)
+    assert any(change.undone for change in few)
+    assert few == sizes.undone(changes)
+
+
+def test_places_are_those_of_noise_of_one() -> None:
+    values = np.random.default_rng(1).normal(size=300)
+    values[120:] += 3.0
+    assert partition.places(values).tolist() == partition.places(values, np.ones(300)).tolist()
+
+
+def test_the_evidence_of_a_slope_is_that_of_its_ramp() -> None:
+    amounts = np.random.default_rng(2).normal(size=90) + np.linspace(0, 4, 90)
+    assert drift._slope_evidence(amounts) == drift._evidence(amounts, np.arange(90.0))[0]
 
 
 @pytest.mark.parametrize("rounded", [0, 1, 9])
@@ -87,12 +134,12 @@ def test_a_density_is_that_of_the_normal_law_or_of_the_kernel() -> None:
 def test_models_that_another_one_excludes_are_not_fitted() -> None:
     """Slopes are not tried where memory explains much more, nor a long memory where a short one explains much less."""
     points = _points(history(with_memory, 4, 150))
-    first = model.independent(points, model.level_candidates(points.centers), noise.normal(1.0, 5.0), PENALTY)
-    others = list(model._others(points, model.level_candidates(points.centers), first, PENALTY))
+    first = model.independent(points, model.level_candidates(points), noise.normal(1.0, 5.0), PENALTY)
+    others = list(model._others(points, model.level_candidates(points), first, PENALTY))
     assert [other.memory for other in others] == [0.5, 0.75]
     assert list(model._slopes(points, first))
     steps = _points(history(normal, 2, 90, [(30, 9.0), (60, -9.0), (75, 9.0)]))
-    levels = model.level_candidates(steps.centers)
+    levels = model.level_candidates(steps)
     fitted = model.independent(steps, levels, noise.normal(1.0, 5.0), PENALTY)
     assert [other.memory for other in model._others(steps, levels, fitted, PENALTY) if other.memory] == [0.5]
 
