@@ -107,7 +107,7 @@ _PLUGIN_SECTIONS = (
 
 
 class Layer(NamedTuple):
-    """One file's worth of configuration, checked. `digest` is the hash of its content, by which it is trusted."""
+    """One file's worth of configuration, checked. `digest` is that of its place and content: so it is trusted."""
 
     name: LayerName
     values: Mapping[str, Any]
@@ -182,7 +182,7 @@ def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
         hint = "a job matrix can have a file of its own: perf run matrix FILE"
         raise FormatError(f"{path} is larger than {MAX_LAYER_BYTES:,} bytes", hint=hint)
     if not data.strip():
-        return Layer(name, {}, path, digest(data))
+        return Layer(name, {}, path, digest(data, path))
     source = Source(str(path), data)
     values = documents.parse(data, source.name)
     if values is None:  # comments only
@@ -190,7 +190,7 @@ def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
     if not isinstance(values, Mapping):
         raise UsageError(f"{path} should hold keys and values")
     check_keys(values, source)
-    return Layer(name, values, path, digest(data))
+    return Layer(name, values, path, digest(data, path))
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes | None:
@@ -207,8 +207,9 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes | None:
     return data
 
 
-def digest(data: bytes) -> str:
-    return sha256(data).hexdigest()
+def digest(data: bytes, path: Path | None = None) -> str:
+    """By what a file is trusted, where it is: `make` runs another program elsewhere."""
+    return sha256(data if path is None else bytes(path.resolve()) + b"\0" + data).hexdigest()
 
 
 def check_keys(values: Mapping[str, Any], where: Source) -> None:

@@ -132,10 +132,7 @@ def _without_file(start: Path) -> str:
 
 
 def _home_above(start: Path) -> Path | None:
-    for folder in (start, *start.parents):
-        if (folder / DIRECTORY / LOCAL_FILE).is_file():
-            return folder
-    return None
+    return next((folder for folder in (start, *start.parents) if (folder / DIRECTORY / LOCAL_FILE).is_file()), None)
 
 
 def _home_by_vcs(start: Path, plugins: Plugins) -> Path | None:
@@ -151,13 +148,16 @@ def _home_by_vcs(start: Path, plugins: Plugins) -> Path | None:
 
 
 def _working_tree(home: Path, start: Path, name: str | None, plugins: Plugins) -> Path:
-    """The tree around `start` if it is linked to the one at `home`, else `home` itself."""
-    if name is None or start == home:
+    """The tree around `start` if it is linked to the one at `home`, else `home` itself. NotFoundError in a tree below that
+    has a history of its own: what is measured there is none of the outer versions."""
+    root = None if name is None or start == home else detected_root(plugins, name, start)
+    if name is None or root is None or root == home:
         return home
-    root = detected_root(plugins, name, start)
-    if root is None or root == home:
-        return home
-    return root if home_of(plugins, name, root) == home else home
+    if home_of(plugins, name, root) == home:
+        return root
+    if home in root.parents:
+        raise NotFoundError(f"{root} is a repository of its own, without a `.perf`", hint="make one with `perf init`")
+    return home
 
 
 def _refuse_newer(perf: Path, local: Layer) -> None:

@@ -114,6 +114,22 @@ def test_it_works_in_a_folder_below_and_in_a_linked_tree(here: Here) -> None:
     assert registered[:10] in here.perf("status", cwd=linked).out
 
 
+def test_a_repository_inside_another_has_no_part_in_its_history(here: Here) -> None:
+    """What is measured of a library is none of the versions of the program that holds it."""
+    here.register()
+    inner = here.path / "vendor" / "a library"
+    here.git("init", "--quiet", str(inner))
+    below = inner / "src"
+    below.mkdir()
+    for folder in (inner, below):
+        done = here.perf("status", code=3, cwd=folder)
+        assert f"{inner} is a repository of its own" in done.err
+        assert "perf init" in done.err
+    here.perf("collect", "time", "--", "true", code=3, cwd=below)
+    here.perf("init", cwd=below)
+    assert "no profiles" in here.perf("status", cwd=below).out
+
+
 def test_a_repository_that_was_moved_goes_on(here: Here) -> None:
     registered = here.register()
     there = here.path.rename(here.path.parent / "another place")

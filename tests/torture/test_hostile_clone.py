@@ -116,6 +116,30 @@ def test_pre_run_runs_once_it_is_trusted_and_not_when_it_has_changed(project: Pr
     assert not sang(bait)
 
 
+def test_what_is_trusted_in_one_repository_is_not_in_another(project: Project, bait: Path) -> None:
+    """The same words run another program there."""
+    project.write(".perfcore.yml", "execute:\n  pre_run: [./build]\n")
+    _program(project, "")
+    project.commit("Ours")
+    project.perf("config", "trust", "--yes")
+    job = ("run", "job", "--command", "true", "--repeat", "1", "--warmup", "0")
+    project.perf(*job)
+    theirs = Project(project.path.with_name("theirs"), project.home)
+    project.git("clone", "--quiet", str(project.path), str(theirs.path))
+    _program(theirs, str(bait))
+    theirs.commit("Theirs")
+    theirs.perf("init")
+    assert "perf config trust" in theirs.perf(*job, code=7).err
+    assert not sang(bait)
+    theirs.perf("config", "trust", "--yes")
+    theirs.perf(*job)
+    assert sang(bait)
+
+
+def _program(project: Project, line: str) -> None:
+    project.write("build", f"#!/bin/sh\n{line}\n").chmod(0o755)
+
+
 def test_a_perf_folder_of_somebody_else_runs_nothing(project: Project, bait: Path) -> None:
     project.collect("true")
     project.perf("add", "--all")

@@ -157,7 +157,7 @@ def trust(ctx: typer.Context, yes: Annotated[bool, typer.Option("--yes", "-y", h
         assert layer.path is not None
         console.line(f"{printable(str(layer.path))}:")
         data = configuration.read_bytes(layer.path) or b""
-        if configuration.digest(data) != layer.digest:  # only what is shown may become trusted
+        if configuration.digest(data, layer.path) != layer.digest:  # only what is shown may become trusted
             raise UsageError(f"{layer.path} has just changed; look again")
         console.line(printable_lines(data.decode(errors="backslashreplace")).rstrip())
         if not yes and not console.confirm("run what this says?"):
@@ -206,7 +206,7 @@ def _trust(console: Console, path: Path, before: bytes, after: bytes) -> None:
         return
     trust = console.repository.trust
     if trust.covers(configuration.parse_layer("project", before, path)):
-        trust.add(configuration.digest(after))
+        trust.add(configuration.digest(after, path))
     elif before != after:
         console.say(f"{path} says more that you have not trusted yet: `perf config trust` shows it")
 

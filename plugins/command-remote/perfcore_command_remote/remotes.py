@@ -152,7 +152,7 @@ def _write(repository: Repository, urls: Mapping[str, str]) -> None:
     before, after = layers.set_value(path, KEY, dict(urls) or None)
     trust = repository.trust
     if trust.covers(layers.parse_layer("project", before, path)):
-        trust.add(layers.digest(after))
+        trust.add(layers.digest(after, path))
 
 
 def _git_config(repository: Repository) -> Path | None:
