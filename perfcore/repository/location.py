@@ -148,8 +148,8 @@ def _home_by_vcs(start: Path, plugins: Plugins) -> Path | None:
 
 
 def _working_tree(home: Path, start: Path, name: str | None, plugins: Plugins) -> Path:
-    """The tree around `start` if it is linked to the one at `home`, else `home` itself. NotFoundError in a tree below that
-    has a history of its own: what is measured there is none of the outer versions."""
+    """The tree around `start` if it is linked to the one at `home`, else `home` itself. NotFoundError in a tree below
+    `home` that has a history of its own: what is measured there is none of the outer versions."""
     root = None if name is None or start == home else detected_root(plugins, name, start)
     if name is None or root is None or root == home:
         return home
