@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from perfcore_command_kit import report_text
 
 from perfcore.analysis.verdict_text import CHANGED, drift, end, machine, metric, word
 from perfcore.model import EMPTY
-from perfcore.text import align, fitted, percent, plural, printable, quantity
+from perfcore.text import align, clip, fitted, percent, plural, printable, quantity, width
 from perfcore_command_check import companions
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from perfcore.model.decisions import Standing
 
 _ID = 10  # characters of an id that are shown: enough to be unique among the changes of one table
+_NUMBERS = (3, 5, 6)  # columns that are set flush right
+_LABEL = 8  # the column of the command
+_LEAST = 7  # columns that stay in one line on every terminal
+_CLIPPED = 40  # columns of a command in a line below, and of the narrowest terminal
+_BELOW = " " * 4
 
 
 def lines(
@@ -51,13 +57,29 @@ def lines(
         )
         for change in selected
     ]
-    text = align(fitted(rows, columns, cut=(8, 1)), right=(3, 5, 6)) if len(rows) > 1 else []
+    text = _table(rows, columns) if len(rows) > 1 else []
     if len(selected) < len(wanted):
         text.append(f"{plural(len(wanted) - len(selected), 'benchmark')} unchanged: --verbose lists them")
     text += filter(None, [companions.hidden(changes, visible)])
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     agreed = [_agreed(change, standings.get(change.id)) for change in changes if change.contract]
     return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))
+
+
+def _table(rows: Sequence[tuple[str, ...]], columns: int | None) -> list[str]:
+    """The aligned rows. Where a terminal has no columns for it, the remark follows in a line below, or all that comes
+    after the change."""
+    for kept in (len(rows[0]), len(rows[0]) - 1, _LEAST):
+        shown = fitted([row[:kept] for row in rows], columns, cut=[column for column in (_LABEL, 1) if column < kept])
+        text = align(shown, right=_NUMBERS)
+        if columns is None or max(map(width, text)) <= columns:
+            break
+    stacked = [text[0]]
+    for line, row in zip(text[1:], rows[1:], strict=True):
+        below = [cell if cell == row[-1] else clip(cell, _CLIPPED) for cell in row[kept:] if cell]
+        wide = max(columns or 0, _CLIPPED)
+        stacked += [line, *textwrap.wrap("  ".join(below), wide, initial_indent=_BELOW, subsequent_indent=_BELOW)]
+    return stacked
 
 
 def _row(change: Change, id: str, standing: Standing | None, beside: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_command_check import check_table, companions
 from perfcore_testing.results import change
@@ -73,3 +74,16 @@ def test_what_fails_the_build_is_always_shown() -> None:
     result = CheckResult(changes=(CPU, WALL), rules=parse_rules(["degradation:wall"]))
     assert companions.reported(result) == [CPU, WALL]
     assert companions.reported(CheckResult(changes=(CPU, WALL))) == [CPU]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 130])
+def test_a_narrow_terminal_has_the_rest_of_a_row_below_it(columns: int) -> None:
+    reason = "too much noise: measure about 31 interleaved pairs"
+    noisy = replace(CPU, kind="unclear", low=-0.05, high=0.12, reason=reason, label="./program --of a-long/path " * 9)
+    wide = check_table.lines([noisy], [], everything=True)
+    assert len(wide) == 2
+    lines = check_table.lines([noisy], [], everything=True, columns=columns)
+    assert max(map(len, lines)) <= columns
+    assert reason in " ".join(" ".join(lines).split())
+    assert lines[1].split()[:2] == wide[1].split()[:2]
+    assert all(line.startswith("    ") for line in lines[2:])

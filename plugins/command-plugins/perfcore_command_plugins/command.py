@@ -14,7 +14,7 @@ from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.hookspecs import API
 from perfcore.plugins.description import Described
 from perfcore.plugins.installed import GROUPS, unknown_groups
-from perfcore.text import align, printable
+from perfcore.text import align, fitted, printable
 
 if TYPE_CHECKING:
     from perfcore.plugins.registry import Plugins
@@ -59,7 +59,11 @@ def list_(
     for group in groups:
         console.warn(str(group))
     rows = [_row(console, described, times) for described in plugins]
-    console.write("".join(f"{line}\n" for line in align(rows)))
+    # Why a plugin cannot be used is never cut; what it is for, `perf plugins show` says in full.
+    columns = console.width if all(described.state == "ok" for described in plugins) else None
+    console.write(
+        "".join(f"{line}\n" for line in align(fitted(rows, columns, cut=(len(rows[0]) - 1,) if rows else ())))
+    )
     if not rows:
         console.say("no plugin is installed")
 
