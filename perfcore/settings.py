@@ -3,6 +3,7 @@ plugins import."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from perfcore.config.settings import OptionInfo, option
@@ -21,16 +22,10 @@ OUTPUT = OptionInfo(
 )
 
 
-def timeout_option(help: str = TIMEOUT.help) -> Any:
-    """`timeout: float | None`"""
-    return option(None, **TIMEOUT._replace(help=help)._asdict())
+def _fields(default: Any, info: OptionInfo) -> Callable[..., Any]:
+    return lambda help=info.help: option(default, **info._replace(help=help)._asdict())
 
 
-def on_failure_option() -> Any:
-    """`on_failure: str`, fail or ignore."""
-    return option("fail", **ON_FAILURE._asdict())
-
-
-def output_option() -> Any:
-    """`output: str`, for `perfcore_collect_kit.command.output`."""
-    return option("null", **OUTPUT._asdict())
+timeout_option = _fields(None, TIMEOUT)  # `timeout: float | None`
+on_failure_option = _fields("fail", ON_FAILURE)  # `on_failure: str`, fail or ignore
+output_option = _fields("null", OUTPUT)  # `output: str`, for `perfcore_collect_kit.command.output`

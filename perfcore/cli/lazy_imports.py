@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Of each, the functions that whoever imports it takes at once, or what they answer.
 _LAZY: dict[str, Mapping[str, Callable[[], object] | None]] = {
     **{name: {} for name in ("locale", "shutil", "textwrap", "msgspec.inspect", "msgspec.toml", "msgspec.yaml")},
+    **{f"numpy._core._add_newdocs{part}": {} for part in ("", "_scalars")},  # docstrings, which nobody reads here
+    "numpy._typing": {"NDArray": list},  # a third of the import of NumPy, for the annotations of two tuples
     "msgspec._json_schema": {"schema": None, "schema_components": None},
     "urllib.parse": {"quote_from_bytes": None},
     **({"platform": {"system": lambda: os.uname().sysname}} if hasattr(os, "uname") else {}),

@@ -9,11 +9,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import attrs
-
-from perfcore.settings import option
+from perfcore.model.record import Record
+from perfcore.settings import OptionInfo
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
 
 if TYPE_CHECKING:
@@ -53,19 +52,21 @@ def detect_many(
     return suite.detect_many(values, penalty=penalty, confidence=confidence)
 
 
-@attrs.frozen
-class ChangepointSettings:
+class ChangepointSettings(Record, frozen=True, kw_only=True):
     """The limits above which a change is reported."""
 
-    threshold: float = option(
-        0.005, help="Smallest relative change of the level that is reported (0.005 is 0.5 %).", minimum=0
+    threshold: Annotated[
+        float, OptionInfo("Smallest relative change of the level that is reported (0.005 is 0.5 %).", minimum=0)
+    ] = 0.005
+    penalty: Annotated[
+        float,
+        OptionInfo(
+            "Evidence a change needs, in nats: one more makes false alarms about three times as rare.", minimum=3
+        ),
+    ] = PENALTY
+    confidence: Annotated[float, OptionInfo("Level of the interval of the ratio.", minimum=0.5, maximum=0.9999)] = (
+        CONFIDENCE
     )
-    penalty: float = option(
-        PENALTY,
-        help="Evidence a change needs, in nats: one more makes false alarms about three times as rare.",
-        minimum=3,
-    )
-    confidence: float = option(CONFIDENCE, help="Level of the interval of the ratio.", minimum=0.5, maximum=0.9999)
 
 
 class ChangepointCheck:

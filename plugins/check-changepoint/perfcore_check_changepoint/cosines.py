@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def cosines(amounts: Floats) -> Floats:

@@ -14,17 +14,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from perfcore_check_changepoint import detection, model
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, median, read
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FEWEST = 2  # series that are needed to separate the machine from the code
 _NEEDED = 2  # of them in one version

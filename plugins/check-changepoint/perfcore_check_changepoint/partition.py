@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Indexes: TypeAlias = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
+Indexes: TypeAlias = "NDArray[np.int64]"
 
 _NEAR = 8  # points by which a beginning moves at most
 _ALL = 64  # points among which a stretch may begin at any

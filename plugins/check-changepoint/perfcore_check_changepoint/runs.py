@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from perfcore_check_changepoint.doubt import Doubt
 
 Point: TypeAlias = float | Sequence[float]
-Indexes: TypeAlias = NDArray[np.int64]
+Indexes: TypeAlias = "NDArray[np.int64]"
 Sessions: TypeAlias = Sequence[Sequence[tuple[str, int]]]
 
 _DIGEST = 16  # bytes: 128 bits, so that no two windows share one by chance

@@ -9,15 +9,17 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from perfcore_check_changepoint.partition import Floats, places
 from perfcore_check_changepoint.runs import Indexes, Runs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Number = TypeVar("Number", bound=np.generic)
 

@@ -7,12 +7,16 @@ Computations, 4.5). The time is in proportion to the unknowns, and to the square
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _TINY = 1e-9  # share of the largest element of a matrix under which another is rounding
 _LEAST = 1e-200  # so that a matrix of nothing but 0 has an inverse, too

@@ -6,7 +6,6 @@ import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
-import attrs
 import msgspec
 
 from perfcore.errors import PluginError
@@ -65,7 +64,7 @@ def run_checks(
             if pairing.benchmark:
                 changes = [of_benchmark(change, pairing.benchmark) for change in changes]
             if pairing.aside:  # the baseline is another parent of a merge, which decides nothing
-                changes = [attrs.evolve(change, primary=False) for change in changes]
+                changes = [replace(change, primary=False) for change in changes]
             verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
     return verdicts
 

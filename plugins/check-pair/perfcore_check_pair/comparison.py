@@ -7,7 +7,6 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-import attrs
 import msgspec
 import numpy as np
 from msgspec.structs import asdict, replace
@@ -219,7 +218,7 @@ def _settings(comparison: _Comparison, primary: bool) -> PairSettings:
     several looks at the same runs, each of them has to be surer too."""
     settings, share = comparison.settings, comparison.pairing.share
     alpha = settings.alpha if primary else min(settings.alpha, settings.other_alpha)
-    return attrs.evolve(settings, alpha=share * alpha, confidence=1 - share * (1 - settings.confidence))
+    return replace(settings, alpha=share * alpha, confidence=1 - share * (1 - settings.confidence))
 
 
 def _threshold(pairing: Pairing, name: str, primary: bool, settings: PairSettings) -> float:

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from perfcore.profile import bitmap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from perfcore.model import Profile, Sample
     from perfcore.profile.table import Column, Table, Value
 
-Array: TypeAlias = NDArray[np.float64]
-Flags: TypeAlias = NDArray[np.bool_]
+Array: TypeAlias = "NDArray[np.float64]"
+Flags: TypeAlias = "NDArray[np.bool_]"
 Key: TypeAlias = tuple[str, int]
 Indexes: TypeAlias = list[int]
 

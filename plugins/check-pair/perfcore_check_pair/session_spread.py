@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 from perfcore_check_kit import machine_speed
 
 from perfcore.named_tuple import NamedTuple
@@ -31,9 +30,11 @@ from perfcore_check_pair.inference import midmean, midmeans
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from perfcore.model import Series
 
-Array: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = "NDArray[np.float64]"
 Shares: TypeAlias = "Mapping[object, float]"
 Sessions: TypeAlias = frozenset[object]
 

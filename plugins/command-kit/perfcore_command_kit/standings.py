@@ -20,7 +20,7 @@ from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.store import notes
 from perfcore.text import percent
-from perfcore_command_kit import accepted_file, decisions
+from perfcore_command_kit import decisions
 
 # More runs move an estimate within its interval, and the first estimate flatters what was picked for its size. What is
 # for certain half as much again is not the change that somebody looked at.
@@ -56,6 +56,8 @@ class Standings(msgspec.Struct, frozen=True):
             if (decision := decided.get(change.id))
         }
         if self.has_file:
+            from perfcore_command_kit import accepted_file
+
             # A reviewed entry accepts what the store only looks into.
             for id, acceptance in accepted_file.accepted(self.repository, changes).items():
                 if id not in standings or not standings[id].silences:

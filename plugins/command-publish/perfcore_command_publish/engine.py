@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import asdict
@@ -114,6 +113,8 @@ def _others(site: Site, url: str) -> Mapping[str, bytes]:
 
 def _checked(url: str) -> str:
     """An address with a slash at its end."""
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(url)
         is_fit = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)

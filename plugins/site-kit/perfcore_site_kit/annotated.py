@@ -15,12 +15,13 @@ from perfcore_view_kit.source_pages import INDEX, SourceLink, SourcePages, Sourc
 
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.hookspecs import VIEW as KIND
-from perfcore.model import Entry, MinorVersion, ViewData
+from perfcore.model import Entry, MinorVersion
 from perfcore_site_kit import paths
 from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.stacked import newest_entries, with_stacks
 
 if TYPE_CHECKING:
+    from perfcore.model import ViewData
     from perfcore.repository.repository import Repository
     from perfcore_site_kit.branch import Branch
 
@@ -140,6 +141,8 @@ class AnnotatedSources:
         return tuple(entry for _, entry in entries if entry.profile in stacked)
 
     def _view_data(self, version: MinorVersion, entry: Entry, tags: tuple[str, ...]) -> ViewData:
+        from perfcore.model import ViewData  # with attrs, which takes longer to import than most pages to make
+
         return ViewData(
             profiles=(self._repository.store.load(entry.profile),),
             names=(entry.label or entry.name,),

@@ -41,7 +41,7 @@ def change_page(view: View) -> Mapping[str, Any]:
     row = branch.series[at]
     begin, end = data.extent(branch, change)
     before = branch.versions[begin - 1] if begin > 0 else None
-    commits = _commits(view, change, before)
+    commits = data.chain(branch, change, begin, end)[: _COMMITS + 1] or _commits(view, change, before)
     moved = data.companions(branch, change)
     item = data.listed_change(branch, at, change)
     version = branch.versions[branch.at(change)] if branch.at(change) >= 0 else None

@@ -223,5 +223,16 @@ def extent(branch: Branch, change: Change) -> tuple[int, int]:
     return min(*ends, position), max(*ends, position)
 
 
+def chain(branch: Branch, change: Change, begin: int, end: int) -> list[MinorVersion]:
+    """The versions between these positions, newest first, where they are all that the VCS has up to the last version
+    that a change may have come with: each was measured, and the one before is its only parent. Else none."""
+    versions = branch.versions[begin - 1 : end + 1] if begin > 0 else ()
+    if not versions or not versions[-1].id.startswith(change.latest or change.target):
+        return []
+    if any(version.parents != (parent.id,) for parent, version in itertools.pairwise(versions)):
+        return []
+    return list(reversed(versions[1:]))
+
+
 def standing(listed: Iterable[ListedChange]) -> list[ListedChange]:
     return [item for item in listed if item.stands]

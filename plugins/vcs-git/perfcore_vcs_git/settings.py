@@ -1,17 +1,20 @@
-"""The options of the driver, imported where one is set: making a class of attrs takes longer than most questions."""
+"""The options of the driver, imported where one is set."""
 
 from __future__ import annotations
 
-import attrs
+from typing import Annotated
 
-from perfcore.settings import option
+from perfcore.model.record import Record
+from perfcore.settings import OptionInfo
 
 
-@attrs.frozen
-class GitSettings:
+class GitSettings(Record, frozen=True, kw_only=True):
     """Options of the driver."""
 
-    initial_branch: str | None = option(None, help="First branch of a new repository; git's own default if unset.")
-    filters: tuple[str, ...] = option(
-        (), help="Filters that may run although the repository's own git configuration sets them.", metavar="NAME"
-    )
+    initial_branch: Annotated[
+        str | None, OptionInfo("First branch of a new repository; git's own default if unset.")
+    ] = None
+    filters: Annotated[
+        tuple[str, ...],
+        OptionInfo("Filters that may run although the repository's own git configuration sets them.", metavar="NAME"),
+    ] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import html
-from importlib import resources
+from pathlib import Path
 
 from perfcore_view_kit.page import page, source
 from perfcore_view_kit.site import page_name
@@ -42,7 +42,7 @@ def index_page(title: str, body: str) -> str:
 def revision() -> str:
     """A hash of everything that makes pages, so that those of another release of this package are rendered again."""
     digest = hashlib.sha256("".join(_parts()).encode())
-    for file in sorted(resources.files(_PACKAGE).iterdir(), key=lambda file: file.name):
+    for file in sorted(Path(__file__).parent.iterdir()):
         if file.name.endswith((".py", ".js", ".css")):
             digest.update(file.read_bytes())
     return digest.hexdigest()

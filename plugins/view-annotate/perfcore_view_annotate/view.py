@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import attrs
 from perfcore_view_kit.form import shown
 
 from perfcore.errors import NotFoundError, UsageError
-from perfcore.settings import option
+from perfcore.model.record import Record
+from perfcore.settings import OptionInfo
 from perfcore.text import clip, plural, printable
 
 if TYPE_CHECKING:
@@ -21,19 +21,22 @@ if TYPE_CHECKING:
     from perfcore_view_annotate.sources import Sources
 
 
-@attrs.frozen
-class AnnotateSettings:
+class AnnotateSettings(Record, frozen=True, kw_only=True):
     """Which costs, and whose lines."""
 
-    metric: str | None = option(None, help="The metric of the costs. Default: the first metric.", metavar="NAME")
-    source: Path | None = option(  # noqa: RUF009  (it makes a field)
-        None,
-        help="Show sources of this folder; costs are at the lines that correspond to those of the version.",
-        metavar="DIR",
+    metric: Annotated[str | None, OptionInfo("The metric of the costs. Default: the first metric.", metavar="NAME")] = (
+        None
     )
-    title: str | None = option(None, help="Title of the pages. Default: the command.", metavar="TEXT")
-    lines: int = option(20, help="The lines that a terminal shows.", minimum=1, maximum=10_000)
-    fresh: bool = option(False, help="Render every page, also those that did not change.")
+    source: Annotated[
+        Path | None,
+        OptionInfo(
+            "Show sources of this folder; costs are at the lines that correspond to those of the version.",
+            metavar="DIR",
+        ),
+    ] = None
+    title: Annotated[str | None, OptionInfo("Title of the pages. Default: the command.", metavar="TEXT")] = None
+    lines: Annotated[int, OptionInfo("The lines that a terminal shows.", minimum=1, maximum=10_000)] = 20
+    fresh: Annotated[bool, OptionInfo("Render every page, also those that did not change.")] = False
 
 
 class AnnotateView:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import attrs
 from perfcore_view_kit.form import FORM_HELP, FORMS, form_of, has_blocks, shown
 
 from perfcore.errors import NotFoundError
-from perfcore.settings import option
+from perfcore.model.record import Record
+from perfcore.settings import OptionInfo
 from perfcore_view_compare.ranking import rows, summary
 
 if TYPE_CHECKING:
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from perfcore.model import ViewData
 
 
-@attrs.frozen
-class CompareSettings:
+class CompareSettings(Record, frozen=True, kw_only=True):
     """In which form, and of what."""
 
-    format: str = option("auto", help=FORM_HELP, choices=FORMS)
-    title: str | None = option(None, help="Title of the page or picture. Default: the two versions.", metavar="TEXT")
-    all_metrics: bool = option(False, help="Show every metric, not only the one that decides.")
-    width: int = option(860, help="SVG: the width in pixels.", minimum=500, maximum=20_000)
-    ascii: bool = option(False, help="Draw the text with ASCII characters only.")
+    format: Annotated[str, OptionInfo(FORM_HELP, choices=FORMS)] = "auto"
+    title: Annotated[
+        str | None, OptionInfo("Title of the page or picture. Default: the two versions.", metavar="TEXT")
+    ] = None
+    all_metrics: Annotated[bool, OptionInfo("Show every metric, not only the one that decides.")] = False
+    width: Annotated[int, OptionInfo("SVG: the width in pixels.", minimum=500, maximum=20_000)] = 860
+    ascii: Annotated[bool, OptionInfo("Draw the text with ASCII characters only.")] = False
 
 
 class CompareView:
