@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TypeAlias
 
-import attrs
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
@@ -49,7 +48,7 @@ def _comparisons(noise: Noise, *, trials: int, band: float, factor: float = 1.0)
     found: Counter[tuple[str, int]] = Counter()
     planned = looks(MOST)
     for pairs, share in zip(planned, shares(len(planned)), strict=True):
-        settings = attrs.evolve(SETTINGS, alpha=SETTINGS.alpha * share, confidence=1 - 0.05 * share)
+        settings = replace(SETTINGS, alpha=SETTINGS.alpha * share, confidence=1 - 0.05 * share)
         going = []
         for amounts in runs:
             sides = _in_turn(amounts[: 2 * pairs])
