@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from perfcore.profile.stacks import NOWHERE, leaps
+from perfcore.profile.relative import leaps
+from perfcore.profile.stacks import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

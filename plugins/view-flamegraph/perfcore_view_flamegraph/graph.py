@@ -13,7 +13,8 @@ from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, positions, tim
 from perfcore_table_kit.stack_union import join
 
 from perfcore.errors import NotFoundError, UsageError, nearest
-from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, leaps, reached, references
+from perfcore.profile.relative import leaps
+from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, reached, references
 from perfcore.text import printable
 from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, starts, walked
 
@@ -338,7 +339,7 @@ def _planted(
     box_of = [*frame_of, unknown]  # the last is that of the frame -1
     box = array("q", [every])
     first, above = [ROOT], [NOWHERE]
-    leap_rows = leaps(stacks.parent)
+    leap_rows = stacks.leaps
     if _are_all_used(sums, stacks.parent, leap_rows):
         node_of = array("q", [*range(1, len(stacks) + 1), ROOT] if places else ())
         first.extend(map(operator.add, leap_rows, repeat(1)))
@@ -347,7 +348,7 @@ def _planted(
         columns = [[0, *values[:NOWHERE]] for values in sums]
     else:
         used = sorted({row for values in sums for row in compress(range(len(stacks)), values)})
-        order = reached(used, stacks.parent)
+        order = reached(used, stacks.parent, stacks.leaps)
         node_of = array("q", [ROOT]) * (len(stacks) + 1)  # the last is that of the parent -1
         for node, stack in enumerate(order, 1):
             node_of[stack] = node
