@@ -112,16 +112,16 @@ class Stacks(Record, frozen=True):
     def of(cls, tables: Mapping[str, Table]) -> Stacks:
         """FormatError where a table is missing, a row refers to nothing, or a stack is its own ancestor."""
         functions, frames, stacks = (_required(tables, name) for name in NAMES)
-        _refuse_circles(stacks, tables)
+        parents = _parents(stacks, tables)
         return cls(
-            parent=references(stacks, "parent", tables),
+            parent=parents.numbers,
             frame=references(stacks, "frame", tables),
             function=references(frames, "function", tables),
             names=_values(functions, "name", "text", ""),
             files=_values(functions, "file", "text", ""),
             first_lines=_values(functions, "line", "whole numbers", None),
             offsets=_values(frames, "offset", "whole numbers", None),
-            leaps=stacks["parent"].leaps,
+            leaps=parents.leaps,
         )
 
     def __len__(self) -> int:
@@ -154,7 +154,7 @@ def verify(tables: Mapping[str, Table]) -> None:
         return
     _referring_column(tables["frames"], "function", tables)
     _referring_column(tables["stacks"], "frame", tables)
-    _refuse_circles(tables["stacks"], tables)
+    _parents(tables["stacks"], tables)
     for user in _users(tables):
         for name in referring(tables[user]):
             _referring_column(tables[user], name, tables)
@@ -181,11 +181,12 @@ def _referring_column(source: Table, name: str, tables: Mapping[str, Table]) -> 
     return refers
 
 
-def _refuse_circles(stacks: Table, tables: Mapping[str, Table]) -> None:
+def _parents(stacks: Table, tables: Mapping[str, Table]) -> Column:
     """FormatError for a stack that is its own ancestor; there is none where parents stand before their children."""
     refers = _referring_column(stacks, "parent", tables)
     if not _stand_on_earlier(refers.leaps, refers.numbers):
         _walked(range(len(refers)), refers.numbers)
+    return refers
 
 
 def _stand_on_earlier(stacks: Sequence[int], parent: Sequence[int]) -> bool:
@@ -235,9 +236,8 @@ def _is_first_use(used: Iterable[int], parent: Sequence[int], leaps: Sequence[in
     """Whether the stacks are all reached, and stand in the order in which they are: what a use adds are the rows from
     the highest one so far up to its own, each the parent of the next."""
     highest = dict.fromkeys(accumulate(used, max, initial=NOWHERE))
-    if next(reversed(highest)) != len(parent) - 1 or not all(map(highest.__contains__, map((-1).__add__, leaps))):
-        return False
-    return _stand_on_earlier(leaps, parent)
+    follow = all(map(highest.__contains__, map((-1).__add__, leaps)))  # each of a new path the last row of a use
+    return follow and next(reversed(highest)) == len(parent) - 1 and _stand_on_earlier(leaps, parent)
 
 
 def referring(source: Table) -> list[str]:
