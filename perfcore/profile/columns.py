@@ -3,9 +3,11 @@ every value exactly or refuses it."""
 
 from __future__ import annotations
 
+import functools
 import itertools
+import sys
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from perfcore.errors import FormatError
@@ -21,6 +23,7 @@ Value: TypeAlias = int | float | bool | str | None
 
 CODES: Mapping[str, str] = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
 WIDTHS: Mapping[str, int] = {"i64": 8, "u64": 8, "f64": 8, "bool": 1, "str": 4}
+_ABSENT = bytes.maketrans(b"\0\1", b"\1\0")  # flags of what is there to flags of what is missing
 _INT_MIN, _INT_MAX, _UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 _TYPES: Mapping[type, tuple[DType, ...]] = {int: ("i64", "u64"), float: ("f64",), bool: ("bool",), str: ("str",)}
 _FITTING: Mapping[str, type] = {"i64": int, "f64": float, "bool": bool}
@@ -49,7 +52,7 @@ class ColumnSpec(Record, frozen=True):
     exact: bool = False
 
 
-class Column(Record, frozen=True, eq=False):
+class Column(Record, frozen=True, eq=False, dict=True):
     """One column: `data` is a memoryview of `rows` items of the dtype (`str`: u32 codes into `dictionary`).
 
     `valid` is None where every value is there, else a bitmap, bit i of byte i // 8 from the lowest up; the
@@ -76,6 +79,29 @@ class Column(Record, frozen=True, eq=False):
     @property
     def role(self) -> Role:
         return self.spec.role
+
+    @functools.cached_property
+    def numbers(self) -> array[int]:
+        """Whole numbers from 0 up, -1 where one is missing, not to be changed. FormatError for others."""
+        numbers = array("q", self.data.tobytes())
+        if not numbers.tobytes()[7 if sys.byteorder == "little" else 0 :: 8].isascii():
+            raise FormatError(f"column {self.name!r} refers to rows below 0")
+        absent = b"" if self.valid is None else flags(self).translate(_ABSENT)
+        for row in itertools.compress(range(len(absent)), absent):
+            numbers[row] = -1
+        return numbers
+
+    @functools.cached_property
+    def leaps(self) -> list[int]:
+        """The rows whose number is not that of the row before them."""
+        from perfcore.profile.relative import leaps
+
+        return leaps(self.numbers)
+
+    @functools.cached_property
+    def counts(self) -> Counter[int]:
+        """How often each number occurs, in the order of first use."""
+        return Counter(self.numbers)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A memoryview does not pickle; its bytes do."""

@@ -17,7 +17,6 @@ from perfcore.profile.stacks import (
     NAMES,
     NOWHERE,
     has_stacks,
-    leaps,
     references,
     referring,
     renumbered,
@@ -138,7 +137,7 @@ def _stacks(base: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -
     table = own["stacks"]
     parent = references(table, "parent", own)
     frame: Rows = references(table, "frame", own)
-    if not base and frames == list(range(len(frames))) and _are_distinct(parent, frame):
+    if not base and frames == list(range(len(frames))) and _are_distinct(parent, frame, table["parent"].leaps):
         return range(table.rows), table  # of many rows keys take much more memory than the rows themselves
     frame = _follow(frame, frames)
     before = base.get("stacks")
@@ -151,12 +150,11 @@ def _stacks(base: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -
     return positions, with_references(moved, "parent", _follow(_follow(new_rows, parent), positions))
 
 
-def _are_distinct(parent: Rows, frame: Rows) -> bool:
+def _are_distinct(parent: Rows, frame: Rows, leaps: Rows) -> bool:
     """Whether no two stacks are equal. Of those that stand on the row before them, each parent has one; so only the
     others are compared, with each other and with that one."""
-    rows = leaps(parent)
-    ups, own = (array("q", map(column.__getitem__, rows)) for column in (parent, frame))
-    if len(set(zip(ups, own, strict=True))) < len(rows):
+    ups, own = (array("q", map(column.__getitem__, leaps)) for column in (parent, frame))
+    if len(set(zip(ups, own, strict=True))) < len(leaps):
         return False
     following = map(frame.__getitem__, map((1).__add__, ups))
     alike = compress(ups, map(operator.eq, following, own))
@@ -183,9 +181,7 @@ def _follow(rows: Rows, positions: Rows) -> list[int]:
 
 def _renamed(table: Table, moved: Mapping[str, Rows]) -> Table:
     for name in referring(table):
-        rows = table[name]
-        references_before = [NOWHERE if row is None else int(row) for row in rows]
-        table = with_references(table, name, _follow(references_before, moved[name]))
+        table = with_references(table, name, _follow(table[name].numbers, moved[name]))
     return table
 
 

@@ -10,15 +10,15 @@ of these tables.
 from __future__ import annotations
 
 import operator
-import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfcore.errors import FormatError
 from perfcore.model.record import Record, replace
 from perfcore.profile import bitmap
+from perfcore.profile.relative import LANES
 from perfcore.profile.table import Column, Table, column, from_buffer, table
 from perfcore.text import printable
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 NAMES = ("functions", "frames", "stacks")
 NOWHERE = -1
-_ABSENT = bytes.maketrans(b"\0\1", b"\1\0")  # flags of what is there to flags of what is missing
 _THERE = bytes(sign < 128 for sign in range(256))  # the highest bytes of numbers to flags of those from 0 up
+_ABSENT = bytes(sign >= 128 for sign in range(256))
 _TARGETS = {"function": "functions", "frame": "frames", "stack": "stacks", "parent": "stacks"}
 
 
@@ -64,30 +64,21 @@ class StackBuilder:
 
     def tables(self) -> dict[str, Table]:
         """`functions`, `frames` and `stacks` as they are so far."""
-        parents = [None if parent == NOWHERE else parent for parent, _ in self._stacks]
+        columns: dict[str, dict[str, list[Any]]] = {
+            "functions": {
+                "name": [name for name, _ in self._functions],
+                "file": [file for _, file in self._functions],
+                "line": self._lines,
+            },
+            "frames": {"function": [at for at, _ in self._frames], "offset": [offset for _, offset in self._frames]},
+            "stacks": {
+                "parent": [None if parent == NOWHERE else parent for parent, _ in self._stacks],
+                "frame": [frame for _, frame in self._stacks],
+            },
+        }
         return {
-            "functions": table(
-                "functions",
-                (
-                    column("name", [name for name, _ in self._functions], dtype="str"),
-                    column("file", [file for _, file in self._functions], dtype="str"),
-                    column("line", self._lines, dtype="i64"),
-                ),
-            ),
-            "frames": table(
-                "frames",
-                (
-                    column("function", [function for function, _ in self._frames], dtype="i64"),
-                    column("offset", [offset for _, offset in self._frames], dtype="i64"),
-                ),
-            ),
-            "stacks": table(
-                "stacks",
-                (
-                    column("parent", parents, dtype="i64"),
-                    column("frame", [frame for _, frame in self._stacks], dtype="i64"),
-                ),
-            ),
+            name: table(name, [column(key, of[key], dtype="str" if key in ("name", "file") else "i64") for key in of])
+            for name, of in columns.items()
         }
 
     def _frame(self, frame: Frame) -> int:
@@ -105,7 +96,8 @@ class StackBuilder:
 
 class Stacks(Record, frozen=True):
     """The stacks of a profile as plain sequences: `parent[stack]` is a stack or -1, `frame[stack]` and
-    `function[frame]` are rows or -1, `names[function]` and `files[function]` are texts."""
+    `function[frame]` are rows or -1, `names[function]` and `files[function]` are texts. `leaps` are the stacks that
+    do not stand on the one before."""
 
     parent: Sequence[int]
     frame: Sequence[int]
@@ -114,22 +106,23 @@ class Stacks(Record, frozen=True):
     files: Sequence[str]
     first_lines: Sequence[int | None]
     offsets: Sequence[int | None]
+    leaps: Sequence[int]
 
     @classmethod
     def of(cls, tables: Mapping[str, Table]) -> Stacks:
         """FormatError where a table is missing, a row refers to nothing, or a stack is its own ancestor."""
         functions, frames, stacks = (_required(tables, name) for name in NAMES)
-        result = cls(
-            parent=references(stacks, "parent", tables),
+        parents = _parents(stacks, tables)
+        return cls(
+            parent=parents.numbers,
             frame=references(stacks, "frame", tables),
             function=references(frames, "function", tables),
-            names=_texts(functions, "name"),
-            files=_texts(functions, "file"),
-            first_lines=_lines(functions, "line"),
-            offsets=_lines(frames, "offset"),
+            names=_values(functions, "name", "text", ""),
+            files=_values(functions, "file", "text", ""),
+            first_lines=_values(functions, "line", "whole numbers", None),
+            offsets=_values(frames, "offset", "whole numbers", None),
+            leaps=parents.leaps,
         )
-        _refuse_circles(result.parent)
-        return result
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -147,9 +140,7 @@ class Stacks(Record, frozen=True):
         """The line of the source that ran in the innermost frame, where that is known."""
         frame = self.frame[stack]
         offset = None if frame == NOWHERE else self.offsets[frame]
-        if offset is None:
-            return None
-        return (self.first_lines[self.function[frame]] or 0) + offset
+        return None if offset is None else (self.first_lines[self.function[frame]] or 0) + offset
 
 
 def has_stacks(tables: Mapping[str, Table]) -> bool:
@@ -163,8 +154,7 @@ def verify(tables: Mapping[str, Table]) -> None:
         return
     _referring_column(tables["frames"], "function", tables)
     _referring_column(tables["stacks"], "frame", tables)
-    if not _stand_on_earlier(tables["stacks"]):
-        _refuse_circles(references(tables["stacks"], "parent", tables))
+    _parents(tables["stacks"], tables)
     for user in _users(tables):
         for name in referring(tables[user]):
             _referring_column(tables[user], name, tables)
@@ -172,11 +162,7 @@ def verify(tables: Mapping[str, Table]) -> None:
 
 def references(source: Table, name: str, tables: Mapping[str, Table]) -> array[int]:
     """The rows that a column refers to, -1 where the value is missing. FormatError for a row that is not there."""
-    refers = _referring_column(source, name, tables)
-    rows = array("q", refers.data.tobytes())
-    for row in _missing(refers):
-        rows[row] = NOWHERE
-    return rows
+    return _referring_column(source, name, tables).numbers
 
 
 def _referring_column(source: Table, name: str, tables: Mapping[str, Table]) -> Column:
@@ -185,41 +171,32 @@ def _referring_column(source: Table, name: str, tables: Mapping[str, Table]) -> 
     refers = source.get(name)
     if refers is None or refers.dtype not in ("i64", "u64"):
         raise FormatError(f"table {printable(source.name)!r} has no column {name!r} of whole numbers")
-    rows = array("Q", refers.data.tobytes())  # what is less than 0 is very much here
-    if max(rows, default=0) >= max(1, target.rows):
+    some: Iterable[int] = refers.numbers
+    if name == "parent":  # the others stand on the row before them
+        some = map(refers.numbers.__getitem__, refers.leaps)
+    elif name == "frame":
+        some = refers.counts
+    if max(some, default=NOWHERE) >= target.rows:
         raise FormatError(f"table {printable(source.name)!r} refers to rows that {target.name!r} does not have")
-    if target.rows == 0 and len(list(_missing(refers))) < len(rows):
-        raise FormatError(f"table {printable(source.name)!r} refers to rows of {target.name!r}, which is empty")
     return refers
 
 
-def _missing(refers: Column) -> Iterable[int]:
-    """The rows without a value."""
-    if refers.valid is None:
-        return ()
-    return compress(range(len(refers)), bitmap.flags(refers.valid, len(refers)).translate(_ABSENT))
-
-
-def _stand_on_earlier(stacks: Table) -> bool:
-    """Whether all stand on rows before them, seen without looking at what is missing: then none leads nowhere or
-    around in a circle."""
-    refers = stacks.get("parent")
-    if refers is None or refers.dtype not in ("i64", "u64") or not len(refers) or refers[0] is not None:
-        return False
-    rows = array("Q", refers.data.tobytes())  # what is missing is 0 here, what is less than 0 is very much
-    return all(map(operator.lt, rows[1:], range(1, len(rows))))
-
-
-def _refuse_circles(parent: Sequence[int]) -> None:
+def _parents(stacks: Table, tables: Mapping[str, Table]) -> Column:
     """FormatError for a stack that is its own ancestor; there is none where parents stand before their children."""
-    if not all(map(operator.lt, parent, range(len(parent)))):
-        _walked(range(len(parent)), parent)
+    refers = _referring_column(stacks, "parent", tables)
+    if not _stand_on_earlier(refers.leaps, refers.numbers):
+        _walked(range(len(refers)), refers.numbers)
+    return refers
 
 
-def reached(stacks: Sequence[int], parent: Sequence[int]) -> Sequence[int]:
-    """These stacks and all they stand on in the order of their first use, parents before children. FormatError
-    for a stack that is its own ancestor."""
-    return range(len(parent)) if _is_first_use(stacks, parent) else _walked(stacks, parent)
+def _stand_on_earlier(stacks: Sequence[int], parent: Sequence[int]) -> bool:
+    return all(map(operator.lt, map(parent.__getitem__, stacks), stacks))
+
+
+def reached(stacks: Sequence[int], parent: Sequence[int], leaps: Sequence[int]) -> Sequence[int]:
+    """These stacks and all they stand on in the order of their first use, parents before children; `leaps` are those
+    that do not stand on the one before. FormatError for a stack that is its own ancestor."""
+    return range(len(parent)) if _is_first_use(stacks, parent, leaps) else _walked(stacks, parent)
 
 
 def _walked(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
@@ -239,21 +216,15 @@ def _walked(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
     return order
 
 
-def leaps(parent: Sequence[int]) -> list[int]:
-    """The stacks that do not stand on the row before them."""
-    return list(compress(range(len(parent)), map(operator.ne, parent, range(NOWHERE, len(parent)))))
-
-
 def renumbered(tables: Mapping[str, Table]) -> dict[str, Table]:
     """The same profile with only the stacks, frames and functions that are used, in the order of their first
     use: whatever the numbering was, equal profiles come out equal."""
     users = _users(tables)
-    parent, frame = (references(_required(tables, "stacks"), name, tables) for name in ("parent", "frame"))
+    parent, frame = (_referring_column(_required(tables, "stacks"), name, tables) for name in ("parent", "frame"))
     function = references(tables["frames"], "function", tables)
-    stacks = reached(_used(users, "stack", tables), parent)
-    frames = _first_uses(
-        frame if _is_all(stacks, len(frame)) else map(frame.__getitem__, stacks), _used(users, "frame", tables)
-    )
+    stacks = reached(_used(users, "stack", tables), parent.numbers, parent.leaps)
+    frames_of_stacks = frame.counts if _is_all(stacks, len(frame)) else map(frame.numbers.__getitem__, stacks)
+    frames = _first_uses(frames_of_stacks, _used(users, "frame", tables))
     functions = _first_uses(map(function.__getitem__, frames), _used(users, "function", tables))
     orders = {"stacks": stacks, "frames": frames, "functions": functions}
     places = {name: _places(orders[target], tables[target].rows) for name, target in _TARGETS.items()}
@@ -261,15 +232,12 @@ def renumbered(tables: Mapping[str, Table]) -> dict[str, Table]:
     return {**tables, **changed, **{name: _moved(tables[name], places) for name in users}}
 
 
-def _is_first_use(used: Iterable[int], parent: Sequence[int]) -> bool:
+def _is_first_use(used: Iterable[int], parent: Sequence[int], leaps: Sequence[int]) -> bool:
     """Whether the stacks are all reached, and stand in the order in which they are: what a use adds are the rows from
     the highest one so far up to its own, each the parent of the next."""
-    highest = list(dict.fromkeys(accumulate(used, max, initial=NOWHERE)))
-    begun = {row + 1 for row in highest}
-    leap_rows = leaps(parent)
-    if highest[-1] != len(parent) - 1 or not begun.issuperset(leap_rows):
-        return False
-    return all(map(operator.lt, map(parent.__getitem__, leap_rows), leap_rows))
+    highest = dict.fromkeys(accumulate(used, max, initial=NOWHERE))
+    follow = all(map(highest.__contains__, map((-1).__add__, leaps)))  # each of a new path the last row of a use
+    return follow and next(reversed(highest)) == len(parent) - 1 and _stand_on_earlier(leaps, parent)
 
 
 def referring(source: Table) -> list[str]:
@@ -284,13 +252,12 @@ def with_references(source: Table, name: str, rows: Sequence[int]) -> Table:
     """The table with other rows in a referring column; -1 is stored as missing."""
     spec = replace(source[name].spec, dtype="i64")
     rows = array("q", rows)
-    signs = rows.tobytes()[7 if sys.byteorder == "little" else 0 :: 8]  # the highest bytes
+    signs = rows.tobytes()[LANES[7]]  # the highest bytes
     if signs.count(0) == len(signs):
         return source.with_columns(from_buffer(spec, rows))
-    present = signs.translate(_THERE)
-    for row in compress(range(len(rows)), present.translate(_ABSENT)):
+    for row in compress(range(len(rows)), signs.translate(_ABSENT)):
         rows[row] = 0
-    return source.with_columns(from_buffer(spec, rows, bitmap.pack(present)))
+    return source.with_columns(from_buffer(spec, rows, bitmap.pack(signs.translate(_THERE))))
 
 
 def _taken(source: Table, order: Sequence[int], places: Mapping[str, _Places]) -> Table:
@@ -304,10 +271,7 @@ def _moved(source: Table, places: Mapping[str, _Places]) -> Table:
         refers = source.get(name)
         if refers is None or refers.dtype not in ("i64", "u64") or (position_of is None and refers.dtype == "i64"):
             continue
-        rows = array("q", refers.data.tobytes() if position_of is None else map(position_of, refers.data))
-        for row in _missing(refers):
-            rows[row] = NOWHERE
-        source = with_references(source, name, rows)
+        source = with_references(source, name, list(map(position_of or int, refers.numbers)))
     return source
 
 
@@ -335,7 +299,7 @@ def _places(order: Sequence[int], rows: int) -> _Places:
     """Where each row has gone; None where each is where it was."""
     if _is_all(order, rows):
         return None
-    places = [NOWHERE] * max(1, rows)
+    places = [NOWHERE] * (rows + 1)  # the last is that of NOWHERE, index -1
     for position, row in enumerate(order):
         places[row] = position
     return places.__getitem__
@@ -354,19 +318,10 @@ def _required(tables: Mapping[str, Table], name: str) -> Table:
     return tables[name]
 
 
-def _texts(source: Table, name: str) -> Sequence[str]:
+def _values(source: Table, name: str, kind: str, absent: Any) -> list[Any]:
     values = source.get(name)
     if values is None:
-        return [""] * source.rows
-    if values.dtype != "str":
-        raise FormatError(f"column {name!r} of table {source.name!r} holds no text")
-    return ["" if text is None else str(text) for text in values]
-
-
-def _lines(source: Table, name: str) -> Sequence[int | None]:
-    values = source.get(name)
-    if values is None:
-        return [None] * source.rows
-    if values.dtype not in ("i64", "u64"):
-        raise FormatError(f"column {name!r} of table {source.name!r} holds no whole numbers")
-    return list(values)  # type: ignore[arg-type]
+        return [absent] * source.rows
+    if values.dtype not in (("str",) if kind == "text" else ("i64", "u64")):
+        raise FormatError(f"column {name!r} of table {source.name!r} holds no {kind}")
+    return [absent if value is None else value for value in values]

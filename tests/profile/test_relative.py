@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from perfcore.errors import FormatError
 from perfcore.profile import pieces
-from perfcore.profile.relative import Relative, reduced, restored
+from perfcore.profile.relative import Relative, leaps, ramp, reduced, restored
 from perfcore.profile.table import column, table
 
 WAYS = pytest.mark.parametrize("with_numpy", [False, True])
@@ -146,3 +146,19 @@ def test_the_bounds_hold_for_the_longest_piece(with_numpy: bool) -> None:
     with numbers_restored(with_numpy):
         numbers = array("q", restored(bytearray(array("q", [most]).tobytes() * 65_536), None, relative, 65_536))
     assert numbers[-1] == (1 << 62) + 65_536 * (most + (1 << 40))
+
+
+@given(start=st.integers(-(2**62), 2**62), rows=st.integers(0, 700))
+def test_a_ramp_is_the_numbers_from_its_start_up(start: int, rows: int) -> None:
+    assert list(ramp(start, rows)) == list(range(start, start + rows))
+
+
+@pytest.mark.parametrize("start", [-1, 0, 65_535, 2**24 - 9])
+def test_a_long_ramp_is_the_numbers_from_its_start_up(start: int) -> None:
+    assert list(ramp(start, 140_000)) == list(range(start, start + 140_000))
+
+
+@given(strays=st.dictionaries(st.integers(0, 999), st.integers(-300, 70_000) | FIXED), rows=st.integers(0, 1000))
+def test_leaps_are_the_rows_that_do_not_name_the_row_before(strays: dict[int, int], rows: int) -> None:
+    numbers = [strays.get(row, row - 1) for row in range(rows)]
+    assert leaps(numbers) == [row for row, number in enumerate(numbers) if number != row - 1]

@@ -107,6 +107,15 @@ def test_renumbering_says_the_same_and_forgets_how_rows_were_numbered(samples: S
     assert stacks.renumbered(shuffled(tables, order)) == once
 
 
+@pytest.mark.parametrize("parents", [[], [None], [None, None, 0, None], [None, 0, None, 1], [None, 0, 1, 0, None, 4]])
+def test_leaps_are_the_stacks_that_do_not_stand_on_the_one_before(parents: list[int | None]) -> None:
+    builder = StackBuilder()
+    builder.add((Frame("main"),))
+    rows = table("stacks", (column("parent", parents, dtype="i64"), column("frame", [0] * len(parents), dtype="i64")))
+    read = Stacks.of({**builder.tables(), "stacks": rows})
+    assert list(read.leaps) == [row for row, parent in enumerate(read.parent) if parent != row - 1]
+
+
 def test_renumbering_drops_what_nobody_uses() -> None:
     builder = StackBuilder()
     used, _ = builder.add((Frame("main"),)), builder.add((Frame("main"), Frame("unused")))
@@ -129,13 +138,21 @@ def test_other_tables_may_refer_to_functions_and_frames() -> None:
 
 @pytest.mark.parametrize(
     ("parents", "frames"),
-    [([0], [0]), ([1, 0], [0, 0]), ([None, 7], [0, 0]), ([None], [3])],
+    [
+        ([0], [0]),
+        ([1, 0], [0, 0]),
+        ([None, 7], [0, 0]),
+        ([None], [3]),
+        ([-1], [0]),
+        ([None, -1], [0, 0]),
+        ([None], [-1]),
+    ],
 )
 def test_references_that_lead_nowhere_are_refused(parents: list[int | None], frames: list[int]) -> None:
     builder = StackBuilder()
     builder.add((Frame("main"),))
     wrong = table("stacks", (column("parent", parents, dtype="i64"), column("frame", frames, dtype="i64")))
-    with pytest.raises(FormatError, match="stacks"):
+    with pytest.raises(FormatError, match=r"stacks|refers to rows below 0"):
         Stacks.of({**builder.tables(), "stacks": wrong})
 
 

@@ -59,7 +59,7 @@ class _SharedTables:
         self._functions: dict[tuple[str, str], Frame] = {}
         self._frames: dict[tuple[str, str, int | None], int] = {}
         stacks = samples.stacks
-        order = reached([row for row in samples.rows if row != NOWHERE], stacks.parent)
+        order = reached([row for row in samples.rows if row != NOWHERE], stacks.parent, stacks.leaps)
         self.stack_of = array("q", [NOWHERE]) * (len(stacks) + 1)
         self._offsets: list[int] = []
         self._frame_of: list[int] = []

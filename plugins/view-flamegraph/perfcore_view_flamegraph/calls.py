@@ -7,76 +7,47 @@ are far fewer.
 from __future__ import annotations
 
 import operator
-import sys
 from array import array
-from bisect import bisect_right
 from itertools import accumulate, chain, compress, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from perfcore.profile.stacks import NOWHERE, leaps
+from perfcore.profile.stacks import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Number: TypeAlias = int | float
 
 ROOT = 0
-_BYTES = bytes(range(256))
 
 
 @attrs.frozen
 class Calls:
     """Paths of nodes, each standing on the node before it: `first` are the nodes that begin a path, `above` what these
-    stand on, which comes before them. Each node has a box, and what it took itself. Node 0 is the whole. `node_of` is
-    the node of each stack, where it was asked for."""
+    stand on, which comes before them. Each node has a box, one of so many `boxes`, and what it took itself. Node 0 is
+    the whole. `node_of` is the node of each stack, where it was asked for; `counts` is how many nodes each box has,
+    where that is known."""
 
     first: Sequence[int]
     above: Sequence[int]
     box: array[int]
+    boxes: int
     columns: Sequence[Sequence[Number]]
     node_of: array[int] | None = None
+    counts: Mapping[int, int] | None = None
 
     @property
     def past(self) -> list[int]:
         """What comes after the last node of each path."""
         return [*self.first[1:], len(self.box)]
 
-    @property
-    def parent(self) -> array[int]:
-        """What each node stands on."""
-        parent = _rows(len(self.box))
-        for node, above in zip(self.first, self.above, strict=True):
-            parent[node] = above
-        return parent
-
-
-def starts(parent: Sequence[int]) -> list[int]:
-    """The nodes that begin a path: the whole, and each that does not stand on the one before it."""
-    return [ROOT, *leaps(parent)]
-
-
-def _rows(count: int) -> array[int]:
-    """The numbers from -1 up, byte by byte: `array` would take each from an iterator, in three times the time."""
-    lanes = bytearray(8 * (count - 1))
-    lanes[::8] = (_BYTES * (count // len(_BYTES) + 1))[: count - 1]
-    for lane in range(1, 8):
-        width = 1 << 8 * lane
-        if width < count:
-            repeated = (bytes((number & 255,)) * min(width, count) for number in range((count >> 8 * lane) + 1))
-            lanes[lane::8] = b"".join(repeated)[: count - 1]
-    numbers = array("q", bytes(lanes))
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return array("q", [NOWHERE]) + numbers
-
 
 def merged(calls: Calls) -> Calls:
     """The same with one node where several of a box have the same parent."""
     if _are_different(calls):
         return calls
-    ways = max(calls.box) + 1
     begun: dict[int, int] = {}  # the first node of each new path, by its parent and box
     parents: dict[int, int] = {}  # of these nodes; any other node stands on the one before it
     numbers = array("q", range(len(calls.box)))
@@ -88,7 +59,7 @@ def merged(calls: Calls) -> Calls:
         while row < stop:
             node = at + 1
             if at < 0 or node >= len(boxes) or node in parents or boxes[node] != calls.box[row]:
-                node = begun.get(at * ways + calls.box[row], NOWHERE)
+                node = begun.get(at * calls.boxes + calls.box[row], NOWHERE)
             if node < 0:
                 break
             for column, values in zip(columns, calls.columns, strict=True):
@@ -97,20 +68,19 @@ def merged(calls: Calls) -> Calls:
             row += 1
         if row < stop:
             node = len(boxes)
-            begun[at * ways + calls.box[row]] = node
+            begun[at * calls.boxes + calls.box[row]] = node
             parents[node] = at
             node_of[row:stop] = numbers[node : node + stop - row]
             boxes += calls.box[row:stop]
             for column, values in zip(columns, calls.columns, strict=True):
                 column += values[row:stop]
-    return Calls([*parents], [*parents.values()], boxes, columns, _moved(calls.node_of, node_of))
+    return Calls([*parents], [*parents.values()], boxes, calls.boxes, columns, _moved(calls.node_of, node_of))
 
 
 def _are_different(calls: Calls) -> bool:
     """Whether no two nodes of a parent have one box, as far as their beginnings tell: True is certain."""
     parents, boxes = calls.above[1:], list(map(calls.box.__getitem__, calls.first[1:]))
-    ways = max(calls.box) + 1
-    if len(set(map(operator.add, map(operator.mul, parents, repeat(ways)), boxes))) < len(boxes):
+    if len(set(map(operator.add, map(operator.mul, parents, repeat(calls.boxes)), boxes))) < len(boxes):
         return False
     # The node behind a parent may be the one that goes on from it.
     behind = map(calls.box.__getitem__, map(operator.add, parents, repeat(1)))
@@ -120,8 +90,8 @@ def _are_different(calls: Calls) -> bool:
 def walked(calls: Calls) -> Calls:
     """The same nodes, the subtree of each right after it. Children stay in their order."""
     first = list(calls.first)
-    numbers = map(bisect_right, repeat(first), calls.above)
-    whose = list(map(operator.sub, numbers, repeat(1)))  # the path that each leaves, -1 for the whole
+    paths = list(chain.from_iterable(map(repeat, range(len(first)), map(operator.sub, calls.past, first))))
+    whose = [NOWHERE, *map(paths.__getitem__, calls.above[1:])]  # the path that each leaves
     order = _order(calls.above, whose)
     old, past = (list(map(nodes.__getitem__, order)) for nodes in (first, calls.past))
     new = list(accumulate(map(operator.sub, past, old), initial=ROOT))[:NOWHERE]
@@ -143,8 +113,10 @@ def walked(calls: Calls) -> Calls:
         list(compress(new, begin)),
         list(compress(above, begin)),
         _joined(calls.box, old, past),
+        calls.boxes,
         [_chained(values, old, past) for values in calls.columns],
         node_of,
+        calls.counts,
     )
 
 
@@ -166,17 +138,14 @@ def _moved(node_of: array[int] | None, places: Sequence[int]) -> array[int] | No
 
 def _order(left: Sequence[int], whose: Sequence[int]) -> list[int]:
     """The paths in the order of a walk: after a path those that leave it, the innermost first."""
-    next_path: dict[int, int] = {}  # what comes after a path and all that leaves it
-    last = array("q", [NOWHERE]) * len(left)  # what comes right after a path
+    # A path stands before those that leave it, and those that leave a node are put right after its path from the last
+    # to the first, so that each comes with its own before those that were there.
+    after = [NOWHERE] * len(left)
     for path in sorted(range(len(left) - 1, 0, -1), key=left.__getitem__):
-        next_path[path] = last[whose[path]]
-        last[whose[path]] = path
-    order, waiting = [], [0]
-    while waiting:
-        path = waiting.pop()
+        after[path] = after[whose[path]]
+        after[whose[path]] = path
+    order, path = [], 0
+    while path >= 0:
         order.append(path)
-        if (sibling := next_path.get(path, NOWHERE)) >= 0:
-            waiting.append(sibling)
-        if last[path] >= 0:
-            waiting.append(last[path])
+        path = after[path]
     return order

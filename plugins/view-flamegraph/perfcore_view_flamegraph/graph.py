@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from array import array
+from collections import Counter
 from itertools import compress, islice, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,9 +15,10 @@ from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, positions, tim
 from perfcore_table_kit.stack_union import join
 
 from perfcore.errors import NotFoundError, UsageError, nearest
-from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, leaps, reached, references
+from perfcore.profile.relative import leaps, ramp
+from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, reached, references
 from perfcore.text import printable
-from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, starts, walked
+from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, walked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,27 +68,38 @@ class SampleColumns:
     is_timed: bool
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)  # for the cached properties
 class Graph:
     """A tree of calls. Node 0 is the whole; a node follows its parent, and its subtree follows it at once. `first` are
-    the nodes that begin a path."""
+    the nodes that begin a path, `above` what these stand on; `counts` is how many nodes each frame has, where that is
+    known."""
 
     frames: Sequence[Frame]
-    parent: Sequence[int]
+    first: Sequence[int]
+    above: Sequence[int]
     frame: Sequence[int]
     metrics: tuple[Metric, ...]
     samples: SampleColumns | None = None
-    first: Sequence[int] = attrs.field(default=attrs.Factory(lambda self: starts(self.parent), takes_self=True))
+    counts: Mapping[int, int] | None = None
 
     def __len__(self) -> int:
-        return len(self.parent)
+        return len(self.frame)
+
+    @functools.cached_property
+    def parent(self) -> Sequence[int]:
+        """What each node stands on."""
+        parent = ramp(NOWHERE, len(self))
+        for node, above in zip(self.first, self.above, strict=True):
+            parent[node] = above
+        return parent
 
     def totals(self, own: Sequence[Number]) -> list[Number]:
         """What each node took with all that it called."""
         total = list(own)
         # A node stands behind its parent, so one pass from the end adds up whole subtrees.
+        parent = self.parent
         for node in range(len(total) - 1, ROOT, -1):
-            total[self.parent[node]] += total[node]
+            total[parent[node]] += total[node]
         return total
 
     def metric(self, name: str | None) -> Metric:
@@ -108,7 +122,8 @@ def graph(profile: Profile, *, lines: bool = False) -> Graph:
     rows = references(resources, "stack", profile.tables)
     amounts = _amounts(resources, rows, len(stacks), profile.header.units)
     has_samples = _has_samples(resources) and not any(len(columns) > 1 for _, _, columns in amounts)
-    made, node_of = _graph(stacks, lines, amounts, _metric, places=has_samples)
+    counts = profile.tables["stacks"]["frame"].counts
+    made, node_of = _graph(stacks, counts, lines, amounts, _metric, places=has_samples)
     if node_of is None:
         return made
     return attrs.evolve(made, samples=_samples(profile, made, rows, node_of))
@@ -137,20 +152,27 @@ def history(profiles: Sequence[Profile], *, lines: bool = False) -> Graph:
     columns: _Amounts = [
         (name, of_version[0][name][0], [version[name][1][0] for version in of_version]) for name in names
     ]
-    return _graph(stacks, lines, columns, _versions)[0]
+    return _graph(stacks, stacks_tables["stacks"]["frame"].counts, lines, columns, _versions)[0]
 
 
 def _graph(
-    stacks: Stacks, lines: bool, amounts: _Amounts, metric: _MakeMetric, *, places: bool = False
+    stacks: Stacks,
+    counts: Mapping[int, int],
+    lines: bool,
+    amounts: _Amounts,
+    metric: _MakeMetric,
+    *,
+    places: bool = False,
 ) -> tuple[Graph, array[int] | None]:
-    """The tree, and with `places` the node of each stack; the last item is that of what has none."""
+    """The tree, and with `places` the node of each stack; the last item is that of what has none. `counts` is how many
+    stacks have each row of `frames`."""
     frames, frame_of = _frames(stacks, lines)
     boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
     sums = [column for _, _, columns in amounts for column in columns]
-    walk = walked(merged(_planted(stacks, frame_of, len(frames), sums, places)))
+    walk = walked(merged(_planted(stacks, counts, frame_of, len(frames), sums, places)))
     moved = iter(walk.columns)
     metrics = (metric(name, unit, list(islice(moved, len(columns)))) for name, unit, columns in amounts)
-    return Graph(boxes, walk.parent, walk.box, tuple(metrics), first=walk.first), walk.node_of
+    return Graph(boxes, walk.first, walk.above, walk.box, tuple(metrics), counts=walk.counts), walk.node_of
 
 
 def _resources(profile: Profile) -> Table:
@@ -223,9 +245,12 @@ def culled(whole: Graph, share: float) -> Graph:
             totals[stands[node]] += value
         return totals
 
+    parent = [positions.get(above, NOWHERE) for _, above in order]
+    first = [ROOT, *leaps(parent)]
     return Graph(
         frames,
-        [positions.get(above, NOWHERE) for _, above in order],
+        first,
+        list(map(parent.__getitem__, first)),
         [whole.frame[node] if node >= 0 else len(frames) - 1 for node, _ in order],
         tuple(
             (_versions if metric.versions else _metric)(metric.name, metric.unit, [summed(v) for v in metric.columns])
@@ -277,7 +302,7 @@ def _amounts(
         sums = [_sums(side_column, rows, stacks) for side_column in columns]
         totals = [sum(values) for values in sums]
         # A difference whose two sides are not beside it; where they are, they are what is drawn.
-        if min(map(min, sums)) < 0:
+        if any(min(side_column.data) < 0 for side_column in columns if len(side_column)) and min(map(min, sums)) < 0:
             refused.append(f"{printable(column.name)!r} has amounts below zero, which have no width")
         elif not (any(totals) or may_be_zero) or not all(map(math.isfinite, totals)):
             refused.append(f"{printable(column.name)!r} amounts to {printable(str(totals[0]))}")
@@ -330,24 +355,36 @@ def _place(file: str, lines: Sequence[int]) -> str:
 
 
 def _planted(
-    stacks: Stacks, frame_of: Sequence[int], count: int, sums: Sequence[Sequence[Number]], places: bool
+    stacks: Stacks,
+    counts: Mapping[int, int],
+    frame_of: Sequence[int],
+    count: int,
+    sums: Sequence[Sequence[Number]],
+    places: bool,
 ) -> Calls:
     """The stacks that took something below the whole; what has no stack comes last. After the `count` boxes of
     functions come those of the whole, of unknown functions, and of what has no stack."""
     every, unknown, without = range(count, count + 3)
     box_of = [*frame_of, unknown]  # the last is that of the frame -1
     box = array("q", [every])
+    box_counts: Counter[int] | None = None
     first, above = [ROOT], [NOWHERE]
-    leap_rows = leaps(stacks.parent)
+    leap_rows = stacks.leaps
     if _are_all_used(sums, stacks.parent, leap_rows):
         node_of = array("q", [*range(1, len(stacks) + 1), ROOT] if places else ())
         first.extend(map(operator.add, leap_rows, repeat(1)))
         above.extend(map(operator.add, map(stacks.parent.__getitem__, leap_rows), repeat(1)))
-        box.fromlist(list(map(box_of.__getitem__, stacks.frame)))  # an array takes a list sooner than an iterator
+        box_counts = Counter({every: 1})
+        for frame, number in counts.items():
+            box_counts[box_of[frame]] += number
+        if NOWHERE in counts or box_of[:NOWHERE] != list(range(count)):
+            box.fromlist(list(map(box_of.__getitem__, stacks.frame)))  # an array takes a list sooner than an iterator
+        else:
+            box.extend(stacks.frame)
         columns = [[0, *values[:NOWHERE]] for values in sums]
     else:
         used = sorted({row for values in sums for row in compress(range(len(stacks)), values)})
-        order = reached(used, stacks.parent)
+        order = reached(used, stacks.parent, stacks.leaps)
         node_of = array("q", [ROOT]) * (len(stacks) + 1)  # the last is that of the parent -1
         for node, stack in enumerate(order, 1):
             node_of[stack] = node
@@ -362,11 +399,13 @@ def _planted(
             first.append(len(box))
             above.append(ROOT)
         box.append(without)
+        if box_counts is not None:
+            box_counts[without] += 1
         for column, value in zip(columns, unattributed, strict=True):
             column.append(value)
         if places:
             node_of[NOWHERE] = len(box) - 1
-    return Calls(first, above, box, columns, node_of if places else None)
+    return Calls(first, above, box, count + 3, columns, node_of if places else None, box_counts)
 
 
 def _are_all_used(sums: Sequence[Sequence[Number]], parent: Sequence[int], leap_rows: Sequence[int]) -> bool:

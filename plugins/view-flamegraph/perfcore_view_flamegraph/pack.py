@@ -34,13 +34,11 @@ from collections import Counter
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore.named_tuple import NamedTuple
 from perfcore_view_flamegraph.calls import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from perfcore_view_flamegraph.calls import Number
     from perfcore_view_flamegraph.graph import Graph
@@ -59,23 +57,18 @@ _SHIFT = 38
 _INVERSE = (1 << _SHIFT) // 85 + 1
 
 
-def by_frequency(graph: Graph) -> Graph:
-    """The same tree with the frames that it has, the most frequent first."""
-    counts = Counter(graph.frame)
-    order = sorted(counts, key=lambda frame: (-counts[frame], frame))
-    numbers = [0] * len(graph.frames)
-    for number, frame in enumerate(order):
-        numbers[frame] = number
-    frames = [graph.frames[frame] for frame in order]
-    return attrs.evolve(graph, frames=frames, frame=array("Q", list(map(numbers.__getitem__, graph.frame))))
+def by_frequency(graph: Graph) -> list[int]:
+    """The frames that the tree has, the most frequent first."""
+    counts = graph.counts or Counter(graph.frame)
+    return sorted(counts, key=lambda frame: (-counts[frame], frame))
 
 
-def pack(graph: Graph, files: Sequence[int], head: Mapping[str, Any]) -> str:
-    """The text; `files` are those of the frames by their numbers, `head` is what the page needs to know beside."""
-    first = graph.first
-    past = [*first[1:], len(graph)]
-    lengths = list(map(operator.sub, past, first))
-    columns = [_column(lengths), _column(_ups(graph.parent, first, lengths)), _short(graph.frame, len(graph.frames))]
+def pack(graph: Graph, order: Sequence[int], files: Sequence[int], head: Mapping[str, Any]) -> str:
+    """The text; `order` gives the frames by their numbers, `files` are those of them, `head` is what the page needs to
+    know beside."""
+    past = [*graph.first[1:], len(graph)]
+    lengths = list(map(operator.sub, past, graph.first))
+    columns = [_column(lengths), _column(_ups(graph.first, graph.above)), _short(graph.frame, order)]
     columns += [*_amounts(graph, past), _column(files)]
     described = {
         "format": FORMAT,
@@ -118,20 +111,20 @@ class _Packed(NamedTuple):
     kind: Mapping[str, Any]
 
 
-def _ups(parent: Sequence[int], first: Sequence[int], lengths: Sequence[int]) -> list[int]:
+def _ups(first: Sequence[int], above: Sequence[int]) -> list[int]:
     """For each path how many steps lead from the node before it up to its parent."""
-    below = [(ROOT, 0)]  # the paths that the last node stands on: their first nodes, and the depths of these
-    deepest = lengths[0] - 1
+    starts, bases = [ROOT], [0]  # of the paths that the last node stands on: a node's depth is its number plus the base
+    before = 0
     ups = [0]
-    for start, length in zip(first[1:], lengths[1:], strict=True):
-        above = parent[start]
-        while below[-1][0] > above:
-            below.pop()
-        node, depth = below[-1]
-        depth += above - node + 1
-        ups.append(deepest + 1 - depth)
-        below.append((start, depth))
-        deepest = depth + length - 1
+    for start, parent in zip(first[1:], above[1:], strict=True):
+        while starts[-1] > parent:
+            starts.pop()
+            bases.pop()
+        base = bases[-1] + parent + 1 - start
+        ups.append(before - base)
+        starts.append(start)
+        bases.append(base)
+        before = base
     return ups
 
 
@@ -168,22 +161,30 @@ def _column(values: Sequence[Number]) -> _Packed:
     return _Packed(len(values), [_squeezed(_little("d", map(float, values)))], {"float": True})
 
 
-def _short(values: Sequence[int], count: int) -> _Packed:
-    """Numbers below `count`, of which the lower a number the more often it occurs. All bits of a code have to be those
-    of one byte for its frequency to count: in planes, the low byte of a rare number is counted with the frequent ones.
-    """
-    planes = 0
+def _short(values: Sequence[int], order: Sequence[int]) -> _Packed:
+    """The numbers of values by their `order`, in which the most frequent come first. All bits of a code have to be
+    those of one byte for its frequency to count: in planes, the low byte of a rare number is counted with the frequent
+    ones."""
+    planes, count = 0, len(order)
     while 256 ** (planes + 1) < count:
         planes += 1
     worth = 256**planes
     short = 256 - max(0, -(-(count - 256) // (worth - 1))) if planes else 256
     first = [number if number < short else short + (number - short) // worth for number in range(count)]
-    parts = [bytes(map(first.__getitem__, values))]
-    others = list(filter(short.__le__, values)) if planes else []
+    parts = [_translated(values, order, first)]
+    others = list(compress(values, parts[0].translate(bytes(short) + b"\1" * (256 - short)))) if planes else []
     for plane in range(planes):
-        low = bytes(((number - short) >> 8 * plane) & 255 for number in range(count))
-        parts.append(bytes(map(low.__getitem__, others)))
+        low = [((number - short) >> 8 * plane) & 255 for number in range(count)]
+        parts.append(_translated(others, order, low))
     return _Packed(len(values), [_squeezed(part, _NOISY) for part in parts], {"short": short})
+
+
+def _translated(values: Iterable[int], order: Sequence[int], byte_of: Sequence[int]) -> bytes:
+    """For each value the byte of its number."""
+    bytes_of = [0] * (max(order) + 1)
+    for value, byte in zip(order, byte_of, strict=True):
+        bytes_of[value] = byte
+    return bytes(map(bytes_of.__getitem__, values))
 
 
 def _squeezed(data: bytes, strategies: Sequence[int] = _ANY) -> bytes:

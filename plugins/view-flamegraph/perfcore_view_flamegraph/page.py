@@ -64,8 +64,9 @@ class Context:
 def page(graph: Graph, *, title: str, about: str, start: Start, context: Context | None = None) -> str:
     """The whole file. Every text must be one that can be shown as it is."""
     context = context or Context()
-    graph = pack.by_frequency(graph)
-    files, lines = _places(graph.frames)
+    order = pack.by_frequency(graph)
+    frames = [graph.frames[frame] for frame in order]
+    files, lines = _places(frames)
     head = {
         "title": title,
         "kind": _kind(graph),
@@ -77,18 +78,18 @@ def page(graph: Graph, *, title: str, about: str, start: Start, context: Context
         "metrics": [{"name": m.name, "unit": m.unit, "columns": len(m.columns)} for m in graph.metrics],
         "samples": 0 if graph.samples is None else int(graph.samples.is_timed) + 1,
         "tracks": [] if graph.samples is None else graph.samples.threads,
-        "names": [frame.name for frame in graph.frames],
+        "names": [frame.name for frame in frames],
         "files": list(files),
         "lines": [line for _, line in lines],
         "kinds": kinds([file for file, _ in lines]),
-        "quiet": None if context.quiet is None else [_numbers(graph.frames, frames) for frames in context.quiet],
-        "sources": context.sources(graph.frames) if context.sources is not None else {},
+        "quiet": None if context.quiet is None else [_numbers(frames, quiet) for quiet in context.quiet],
+        "sources": context.sources(frames) if context.sources is not None else {},
         "palettes": {"light": _colors(palette.LIGHT), "dark": _colors(palette.DARK)},
         "hues": palette.HUES,
         "tones": palette.TONES,
         "start": attrs.asdict(start),
     }
-    data = pack.pack(graph, [files[file] for file, _ in lines], head)
+    data = pack.pack(graph, order, [files[file] for file, _ in lines], head)
     values = {"title": html.escape(title), "about": html.escape(about), "data": data}
     return document.page(
         title,
