@@ -16,6 +16,7 @@ from perfcore_command_kit.accepted_file import Entry
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.fail_on import INCONCLUSIVE
 from perfcore.analysis.note_keys import ACCEPTED_FILE
 from perfcore.model import Change
 from perfcore.model.decisions import Standing
@@ -32,6 +33,7 @@ _MOST = 100  # rows: a comment on GitHub has room for 65,536 characters
 # Everything but these is written as an entity: letters and digits, punctuation that Markdown never interprets, a point
 # within a number, and a colon before a blank. An @ would mention, a # link, and `://` or `www.` become a link.
 _SIGNS = re.compile(r"((?<=\d)\.(?=\d)|:(?= )|[^\W_]|[ ,;%+()'-]|[^\x00-\x7f])|.")
+_DOUBTS = frozenset({"cannot tell", "machine"})  # kinds that say nothing about the code
 _HEAD = ("| | command | metric | before | after | change | interval |", "|---|---|---|---:|---:|---:|---|")
 
 
@@ -64,13 +66,29 @@ def render(result: CheckResult) -> str:
 
 
 def _headline(result: CheckResult) -> str:
-    if result.degraded:
-        return "❌ regression"
-    if result.inconclusive:
-        return "❔ inconclusive"
+    """What the build makes of it: a cross for every exit code but 0."""
+    if result.exit_code:
+        return f"❌ {_failure(result)}"
     if not result.compared:
         return "❔ nothing was compared"
-    return "✅ passed"
+    return "❔ inconclusive" if _is_undecided(result) else "✅ passed"
+
+
+def _failure(result: CheckResult) -> str:
+    kinds = {change.kind for change in result.failing}
+    if result.degraded:
+        return "more noise" if kinds <= {"variance", *_DOUBTS} else "regression"
+    if not result.compared:
+        return "nothing was compared"
+    # A configuration without a baseline fails the build as `cannot-tell`, too.
+    return "inconclusive" if result.exit_code == INCONCLUSIVE and kinds else "not everything was compared"
+
+
+def _is_undecided(result: CheckResult) -> bool:
+    """Whether no comparison has an answer. In a history an unchanged series is compared and has no change."""
+    primary = [change for change in result.changes if change.primary]
+    undecided = {(c.config_id, c.label, c.metric, c.resource, c.contract) for c in primary if c.kind == "cannot tell"}
+    return len(undecided) >= result.compared and all(change.kind in _DOUBTS for change in primary)
 
 
 def _table(result: CheckResult, changes: Sequence[Change]) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
+import pytest
 from markdown_it import MarkdownIt
 from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_report_ci import markdown
 from perfcore_testing import hostile
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.model import Change
+from perfcore.analysis.fail_on import Verdict
+from perfcore.model import Change, Unpaired
 from perfcore.model.record import replace
 
 OURS = {"<code>", "</code>", "<details>", "</details>", "<summary>", "</summary>"}
@@ -42,7 +44,57 @@ def test_it_opens_with_the_result(every_kind: CheckResult, change: Callable[...,
     assert markdown.render(every_kind).startswith("### Performance: ❌ regression\n")
     assert markdown.render(CheckResult(changes=(change("same"),))).startswith("### Performance: ✅ passed\n")
     strict = CheckResult(changes=(change("cannot tell"),), rules=parse_rules(["cannot-tell"]))
-    assert markdown.render(strict).startswith("### Performance: ❔ inconclusive\n")
+    assert markdown.render(strict).startswith("### Performance: ❌ inconclusive\n")
+
+
+# What fails a build by each word of --fail-on, with the headline: the word with `never`, the changes, and whether a
+# configuration was not compared.
+FAILURES = {
+    "degradation": (("degradation",), False, "regression"),
+    "degradation:cpu": (("degradation",), False, "regression"),
+    "drift": (("drift",), False, "regression"),
+    "any-degradation": (("degradation",), False, "regression"),
+    "noise": (("variance",), False, "more noise"),
+    "cannot-tell": (("cannot tell",), False, "inconclusive"),
+    "cannot-tell:cpu": (("cannot tell",), False, "inconclusive"),
+    "not-compared": (("same",), True, "not everything was compared"),
+    "nothing-compared": ((), True, "nothing was compared"),
+}
+
+
+def test_every_word_that_fails_a_build_has_a_headline_here() -> None:
+    assert {word.partition(":")[0] for word in FAILURES} == {*get_args(Verdict)}
+
+
+@pytest.mark.parametrize("word", FAILURES)
+def test_what_fails_the_build_fails_in_the_headline(
+    word: str, change: Callable[..., Change], gap: Callable[..., Unpaired]
+) -> None:
+    kinds, is_gap, headline = FAILURES[word]
+    changes, unpaired = tuple(map(change, kinds)), (gap(),) * is_gap
+    failed = CheckResult(changes=changes, unpaired=unpaired, rules=parse_rules(["never", word]))
+    assert failed.exit_code
+    assert markdown.render(failed).startswith(f"### Performance: ❌ {headline}\n")
+    lenient = markdown.render(replace(failed, rules=parse_rules(["never"])))
+    assert not lenient.startswith("### Performance: ❌")
+
+
+def test_a_configuration_without_a_baseline_is_called_so_by_any_word(
+    change: Callable[..., Change], gap: Callable[..., Unpaired]
+) -> None:
+    result = CheckResult(changes=(change("same"),), unpaired=(gap(),), rules=parse_rules(["cannot-tell"]))
+    assert result.exit_code == 8
+    assert markdown.render(result).startswith("### Performance: ❌ not everything was compared\n")
+
+
+def test_a_check_without_an_answer_did_not_pass(change: Callable[..., Change]) -> None:
+    doubtful = CheckResult(changes=(change("cannot tell"), change("same", metric="faults", primary=False)))
+    assert doubtful.exit_code == 0
+    assert markdown.render(doubtful).startswith("### Performance: ❔ inconclusive\n")
+    answered = CheckResult(changes=(change("cannot tell"), change("same", metric="wall")))
+    assert markdown.render(answered).startswith("### Performance: ✅ passed\n")
+    unchanged_series = CheckResult(changes=(change("cannot tell"), change("cannot tell", id="later")), compared=2)
+    assert markdown.render(unchanged_series).startswith("### Performance: ✅ passed\n")
 
 
 def test_a_row_tells_what_changed_from_what_to_what(every_kind: CheckResult) -> None:
@@ -75,7 +127,9 @@ def test_what_was_accepted_says_by_whom_and_why(every_kind: CheckResult) -> None
 
 
 def test_nothing_at_all_is_a_page_too() -> None:
-    assert markdown.render(CheckResult()).startswith("### Performance: ❔ nothing was compared\n")
+    assert markdown.render(CheckResult()).startswith("### Performance: ❌ nothing was compared\n")
+    allowed = CheckResult(rules=parse_rules(["never"]))
+    assert markdown.render(allowed).startswith("### Performance: ❔ nothing was compared\n")
 
 
 def test_hostile_names_open_no_markup(hostile_outcome: CheckResult) -> None:
