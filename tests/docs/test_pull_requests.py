@@ -74,6 +74,12 @@ def quick_env(**env: str) -> dict[str, str]:
     return {**env, "REPEAT": "8", "PERF_REPEAT": "8"}
 
 
+def action_env(inputs: dict[str, str], **env: str) -> dict[str, str]:
+    """The variables of the steps of the action with the defaults of its inputs."""
+    defaults = {"BASELINE": inputs["baseline"], "FAIL_ON": inputs["fail-on"], "TRUST": inputs["trust"]}
+    return quick_env(**{**defaults, **env})
+
+
 def template(name: str) -> Any:
     return YAML(typ="safe", pure=True).load((DOCS / "ci" / name).read_text("utf-8"))
 
@@ -123,7 +129,7 @@ def test_the_action_fails_closed_and_confirms_what_it_reports(
     action = template("github/action.yml")
     steps = {step["name"]: step for step in action["runs"]["steps"]}
     inputs = {name: str(facts.get("default", "")) for name, facts in action["inputs"].items()}
-    env = quick_env(COMMAND="python3 bench.py", BASELINE=inputs["baseline"], FAIL_ON=inputs["fail-on"])
+    env = action_env(inputs, COMMAND="python3 bench.py")
     assert run("perf init && " + steps["Check"]["run"], **env)[0] not in (0, 1), "nothing was measured"
     shutil.rmtree(merged.path / ".perf")
     assert run(steps["Measure"]["run"], **env)[0] == 0
@@ -134,7 +140,7 @@ def test_the_action_fails_closed_and_confirms_what_it_reports(
     assert {"Summary", "Comment"} <= steps.keys()
     assert all(steps[name]["if"] == "always()" for name in ("Summary", "Comment"))
     declared = {name for step in steps.values() for name in step.get("env", {})}
-    assert declared == {"COMMAND", "BASELINE", "REPEAT", "FAIL_ON", "GITHUB_TOKEN"}
+    assert declared == {"COMMAND", "BASELINE", "REPEAT", "FAIL_ON", "TRUST", "GITHUB_TOKEN"}
 
 
 @pytest.mark.skipif(os.name != "posix" or not shutil.which("sh"), reason="its commands are those of a POSIX shell")
@@ -154,20 +160,91 @@ def test_the_template_of_gitlab_fails_closed(merged: Project, run: Callable[...,
     assert "no comment: this is no build" in printed
 
 
+@pytest.fixture
+def built(merged: Project) -> Project:
+    """The same change in a project whose versions have to be built, as its committed configuration says."""
+    merged.git("checkout", "--quiet", "main")
+    merged.write(".perfcore.yml", "execute:\n  pre_run: [cp bench.py built.py]\n")
+    merged.commit("Build")
+    merged.git("merge", "--quiet", "--no-ff", "--message", "Merge", "change")
+    return merged
+
+
+@pytest.mark.skipif(os.name != "posix" or not shutil.which("sh"), reason="its commands are those of a POSIX shell")
+def test_the_action_builds_where_the_workflow_trusts_the_configuration(
+    built: Project, run: Callable[..., tuple[int, str]], page_of: Callable[[str], Any]
+) -> None:
+    action = template("github/action.yml")
+    steps = {step["name"]: step["run"] for step in action["runs"]["steps"]}
+    inputs = {name: str(facts.get("default", "")) for name, facts in action["inputs"].items()}
+    (used,) = (step["with"] for step in steps_of_the_action(page_of) if "trust" in step["with"])
+    env = action_env(inputs, COMMAND="python3 built.py")
+    code, printed = run(steps["Measure"], **env)
+    assert code == 7, printed
+    shutil.rmtree(built.path / ".perf")
+    env["TRUST"] = str(used["trust"]).lower()  # as the runner writes a boolean
+    code, printed = run(steps["Measure"], **env)
+    assert code == 0, printed
+    code, printed = run(steps["Check"], **env)
+    assert code == 1, printed
+    assert "confirmed: +" in printed
+
+
+@pytest.mark.skipif(os.name != "posix" or not shutil.which("sh"), reason="its commands are those of a POSIX shell")
+def test_the_template_of_gitlab_builds_where_the_job_trusts_the_configuration(
+    built: Project, run: Callable[..., tuple[int, str]], page_of: Callable[[str], Any]
+) -> None:
+    job = template("gitlab.yml")["performance"]
+    base = built.git("rev-parse", "HEAD^1").out.strip()
+    script = "\n".join(job["script"])
+    variables = {name: str(text) for name, text in job["variables"].items()}
+    env = quick_env(**variables, CI_MERGE_REQUEST_DIFF_BASE_SHA=base, PERF_COMMAND="python3 built.py")
+    code, printed = run(script, **env)
+    assert code == 7, printed
+    shutil.rmtree(built.path / ".perf")
+    (used,) = (job for job in included_jobs(page_of) if "PERF_TRUST" in job)
+    code, printed = run(script, **{**env, "PERF_TRUST": used["PERF_TRUST"]})
+    assert code == 1, printed
+    assert "1 regression" in printed
+
+
+@pytest.mark.skipif(os.name != "posix" or not shutil.which("sh"), reason="its commands are those of a POSIX shell")
+def test_the_jobs_in_single_steps_build_after_one_more_line(
+    built: Project, run: Callable[..., tuple[int, str]], page_of: Callable[[str], Any]
+) -> None:
+    page = page_of("pull-requests.md")
+    assert "it is a line after `perf init`: `perf config trust --yes`" in page.text
+    github = next(job for job in jobs(page) if "check" in job.get("jobs", {}))
+    steps = {step.get("name"): step.get("run", "") for step in github["jobs"]["check"]["steps"]}
+    measure = steps["Measure"].replace("perf init\n", "perf init\nperf config trust --yes\n")
+    code, printed = run(quicker(measure).replace("bench.py", "built.py"))
+    assert code == 0, printed
+    assert run(steps["Check"])[0] == 1
+
+
 def test_both_templates_keep_one_comment() -> None:
     (comment,) = (s["run"] for s in template("github/action.yml")["runs"]["steps"] if s["name"] == "Comment")
     assert [comment] == template("gitlab.yml")["performance"]["after_script"]
 
 
+def steps_of_the_action(page_of: Callable[[str], Any]) -> Iterator[Any]:
+    """The steps of the page that use the action."""
+    for job in jobs(page_of("pull-requests.md")):
+        steps = job.get("jobs", {}).get("performance", {}).get("steps", ())
+        yield from (step for step in steps if step["uses"].startswith("./"))
+
+
+def included_jobs(page_of: Callable[[str], Any]) -> Iterator[Any]:
+    """The variables of the jobs of the page that include the template of GitLab."""
+    return (job["performance"]["variables"] for job in jobs(page_of("pull-requests.md")) if "include" in job)
+
+
 def test_the_page_uses_the_inputs_and_variables_of_the_templates(page_of: Callable[[str], Any]) -> None:
-    pages = list(jobs(page_of("pull-requests.md")))
-    (used,) = (
-        step["with"]
-        for job in pages
-        for step in job.get("jobs", {}).get("performance", {}).get("steps", ())
-        if step["uses"].startswith("./")
-    )
     inputs = template("github/action.yml")["inputs"]
-    assert {name for name, facts in inputs.items() if facts.get("required")} <= used.keys() <= inputs.keys()
-    (included,) = (job for job in pages if "include" in job)
-    assert all(f"${name}" in str(template("gitlab.yml")) for name in included["performance"]["variables"])
+    required = {name for name, facts in inputs.items() if facts.get("required")}
+    used = [step["with"].keys() for step in steps_of_the_action(page_of)]
+    assert used
+    assert all(required <= names <= inputs.keys() for names in used)
+    included = list(included_jobs(page_of))
+    assert included
+    assert all(f"${name}" in str(template("gitlab.yml")) for variables in included for name in variables)
