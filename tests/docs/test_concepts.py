@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from perfcore_executor_local.preparation import MAX_VERSIONS
 from perfcore_testing.project import Project
 
@@ -17,7 +18,8 @@ from perfcore.measure.schedule import Schedule
 from perfcore.measure.sessions import DEFAULT_VERSIONS
 from perfcore.profile.recording import RUNS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "concepts.md").read_text(encoding="utf-8")
 
 
 def test_every_exit_code_is_told() -> None:
@@ -127,3 +129,13 @@ def test_what_a_repository_wants_to_run_is_asked_about_once(project: Project) ->
     for look in (("log",), ("show", "0@p"), ("status",)):
         project.perf(*look)
     assert not (project.path / "other").exists()
+
+
+@pytest.mark.parametrize("page", ["start.md", "c-project.md", "concepts.md"])
+def test_pages_that_make_a_history_say_how_git_clean_spares_it(page: str, project: Project) -> None:
+    words = "git clean -fdx -e .perf"
+    assert f"`{words}`" in " ".join((DOCS / page).read_text(encoding="utf-8").split())
+    project.git(*words.split()[1:])
+    assert project.perf("status").code == 0
+    project.git(*words.removesuffix(" -e .perf").split()[1:])
+    assert not (project.path / ".perf").exists()
