@@ -53,3 +53,20 @@ def test_a_version_that_does_not_build_is_tried_again(here: Here, builds: Path) 
         done = here.perf("collect", "time", "-v", "HEAD", "--repeat", "1", *COMMAND, code=None)
         assert "failed with exit code 3" in done.err
         assert lines(builds) == count
+
+
+@pytest.mark.parametrize("verb", [("collect", "time", "--repeat", "2"), ("run", "job", "--repeat", "2", "-c")])
+def test_a_version_that_nobody_builds_says_what_would_build_it(here: Here, verb: tuple[str, ...]) -> None:
+    """Rather than the name of the file beside it."""
+    here.commit("Source", Makefile="prog:\n\tcp prog.c prog\n", prog__c="#!/bin/sh\n")
+    (here.path / "prog").write_text("#!/bin/sh\n")
+    (here.path / "prog").chmod(0o755)
+    words = (*verb, *(("./prog", "-v", "HEAD") if verb[0] == "run" else ("-v", "HEAD", "--", "./prog")))
+    assert "perf config set execute.pre_run '[make]'" in here.perf(*words, code=6).err
+    here.perf("config", "set", "execute.pre_run", "[ls]")
+    assert "execute.pre_run builds the tree of each version, and made no such file" in here.perf(*words, code=6).err
+    here.perf("config", "set", "execute.pre_run", "[cp prog.c prog, chmod +x prog]")
+    here.perf(*words)
+    missing = here.perf("collect", "time", "--", "./porg", code=6).err
+    assert "did you mean 'prog'?" in missing
+    assert "pre_run" not in missing, "of the working tree"

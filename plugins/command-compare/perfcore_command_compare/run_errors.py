@@ -5,19 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from perfcore_collect_kit import exit_status
+from perfcore_executor_local.unbuilt import build_hint
 
-from perfcore.errors import CommandFailedError, PerfError
+from perfcore.errors import PerfError
 from perfcore.model import Build, Job
-
-_BUILDS = {
-    "Makefile": "make",
-    "makefile": "make",
-    "GNUmakefile": "make",
-    "CMakeLists.txt": "cmake -B build, cmake --build build",
-    "meson.build": "meson setup build, meson compile -C build",
-    "Cargo.toml": "cargo build --release",
-    "go.mod": "go build ./...",
-}
 
 
 def named_error(name: str, error: PerfError, hint: str | None = None) -> PerfError:
@@ -29,25 +20,8 @@ def named_error(name: str, error: PerfError, hint: str | None = None) -> PerfErr
 
 def run_error(name: str, error: PerfError, job: Job, tree: Path | None, building: Build) -> PerfError:
     """The error of a run in the tree of a version; `tree` is None for the working tree."""
-    unbuilt = tree is not None and isinstance(error, CommandFailedError) and _is_missing(job)
-    hint = _build_hint(tree, building) if tree is not None and unbuilt else _as_configuration(error.hint, job)
-    return named_error(name, error, hint)
-
-
-def _is_missing(job: Job) -> bool:
-    program = job.argv[0]
-    # Without a slash the program is looked for in PATH, and a shell finds out itself: neither is a matter of the tree.
-    return not job.shell and "/" in program and not (job.cwd / program).exists()
-
-
-def _build_hint(tree: Path, building: Build) -> str:
-    if building.commands:
-        return "execute.pre_run builds the tree of each version, and made no such file"
-    commands = next((commands for file, commands in _BUILDS.items() if (tree / file).is_file()), "COMMAND")
-    return (
-        "a version is measured in a tree of its own, which is built by execute.pre_run only: "
-        f"perf config set execute.pre_run '[{commands}]'"
-    )
+    hint = None if tree is None else build_hint(error, job, tree, building)
+    return named_error(name, error, hint or _as_configuration(error.hint, job))
 
 
 def _as_configuration(hint: str | None, job: Job) -> str | None:

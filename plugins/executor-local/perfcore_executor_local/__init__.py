@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfcore import environment
-from perfcore.errors import PerfError, PluginError
+from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.measure import runner
 from perfcore.measure.runner import Context
 from perfcore.model import Attempt, Job, Measured, Plan, Requirement
@@ -19,6 +19,8 @@ from perfcore.text import printable
 from perfcore_executor_local.interpreter import interpreter_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from perfcore.model.listener import Listener
     from perfcore_executor_local.preparation import Directories
 
@@ -79,6 +81,7 @@ def _measured(
     ready: list[tuple[Job, Job]] = []
     failures: dict[int, PerfError] = {}
     logs: dict[str | None, str] = {}
+    in_trees: dict[int, tuple[Job, Path]] = {}
     for position, tree in directories.items():
         job = plan.jobs[position]
         if isinstance(tree, PerfError):
@@ -87,6 +90,8 @@ def _measured(
             placed = replace(job, cwd=tree.directory, activation=tree.activation) if tree else job
             ready.append((placed, submitted[position]))
             logs[job.version] = tree.log if tree else ""
+            if tree and tree.tree:
+                in_trees[id(submitted[position])] = placed, tree.tree
     attempt = Attempt(worker=str(context.machine.get("host", "")), started=time.time_ns())
     waiting = list(directories)
     interpreters = {id(submitted): interpreter_of(job) for job, submitted in ready}
@@ -96,8 +101,19 @@ def _measured(
             if answer.profile is None or not answer.profile.incomplete:
                 yield from _failed(submitted, failures, waiting, attempt, log)
                 waiting.pop(0)
+            answer = _with_build_hint(answer, plan, in_trees)
             yield _with_log(_with_interpreter(answer, interpreters), attempt, log + logs.get(answer.job.version, ""))
     yield from _failed(submitted, failures, waiting, attempt, log)
+
+
+def _with_build_hint(answer: Measured, plan: Plan, in_trees: Mapping[int, tuple[Job, Path]]) -> Measured:
+    """The answer whose error says what builds the program, where the tree of a version lacks it."""
+    if answer.error is None or id(answer.job) not in in_trees:
+        return answer
+    from perfcore_executor_local.unbuilt import build_hint
+
+    hint = build_hint(answer.error, *in_trees[id(answer.job)], plan.build)
+    return replace(answer, error=CommandFailedError(answer.error.message, hint=hint)) if hint else answer
 
 
 def _with_interpreter(answer: Measured, interpreters: Mapping[int, Mapping[str, str] | None]) -> Measured:

@@ -29,11 +29,13 @@ _DISK = 1 << 30  # bytes for the trees of a session of more than 16: a clean che
 
 @attrs.frozen
 class Directory:
-    """The directory in which a job runs, the output of building its tree, and the variables of its environment."""
+    """The directory in which a job runs, the output of building its tree, and the variables of its environment. `tree`
+    is that of a version, which stands for this session only."""
 
     directory: Path
     log: str = ""
     activation: Mapping[str, str] = EMPTY
+    tree: Path | None = None
 
 
 Directories = Mapping[int, Directory | PerfError | None]  # by position in `Plan.jobs`; None: where `cwd` says
@@ -179,7 +181,7 @@ class _Session:
                 self.parent.context.failed(version_name(version), error)  # now: the others may take hours
             return error
         self.size = _size(tree) if self.size is None else self.size
-        return Directory(tree, log, builder.build.activation)
+        return Directory(tree, log, builder.build.activation, tree)
 
 
 def _directory(source: Source, context: Context) -> Path:
