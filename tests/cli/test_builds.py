@@ -70,3 +70,11 @@ def test_a_version_that_nobody_builds_says_what_would_build_it(here: Here, verb:
     missing = here.perf("collect", "time", "--", "./porg", code=6).err
     assert "did you mean 'prog'?" in missing
     assert "pre_run" not in missing, "of the working tree"
+
+
+def test_a_quoted_command_of_a_version_is_said_to_be_quoted_and_not_unbuilt(here: Here) -> None:
+    here.commit("Source", Makefile="")
+    done = here.perf("collect", "time", "-v", "HEAD", "--", "./work 100", code=6)
+    assert "write it without quotes, or add --shell" in done.err
+    here.write("work", "#!/bin/sh\n")
+    here.perf("collect", "time", "--repeat", "2", "--shell", "--", "sh ./work 100")

@@ -21,6 +21,7 @@ SHELL = "/bin/sh"  # as system(3) and Python's subprocess use
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"  # where the job has no PATH at all
 # Of thousands of programs one is like any word: `chcon` is not what was meant by `nosuchcommand`.
 _ALIKE = 0.75
+_SHELL_SIGNS = frozenset("|&;<>()$`*?'\"\\")  # POSIX, Shell Command Language, 2.2: they mean something to a shell only
 
 
 class Spec(NamedTuple):
@@ -133,7 +134,7 @@ def _executable(job: Job, path: Path) -> Path:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise _not_started(job, error.strerror or str(error), _neighbour(path)) from error
+        raise _not_started(job, error.strerror or str(error), _quoted(job) or _neighbour(path)) from error
     if stat.S_ISDIR(mode):
         raise _not_started(job, "it is a folder")
     if not os.access(path, os.X_OK):
@@ -145,12 +146,24 @@ def _missing(job: Job) -> Path:
     name = job.argv[0]
     if (job.cwd / name).is_file():
         raise _not_started(job, "it is not in PATH", f"./{printable(name)} exists: write ./{printable(name)}")
-    first = name.split()[0] if name.split() else name
-    if first != name and any((folder / first).is_file() for folder in _folders(job)):
-        raise _not_started(
-            job, "no program has this name", f"it was taken as one word; {first!r} is a program: separate the words"
-        )
+    if hint := _quoted(job):
+        raise _not_started(job, "no program has this name", hint)
     raise _not_started(job, "it is not in PATH", nearest(name, sorted(set(_commands(job))), alike=_ALIKE))
+
+
+def is_quoted(job: Job) -> bool:
+    """Whether a job that no shell runs is one word with blanks: a whole command in quotes, as hyperfine takes it."""
+    return not job.shell and len(job.argv) == 1 and len(job.argv[0].split()) > 1
+
+
+def _quoted(job: Job) -> str | None:
+    """The hint of such a job."""
+    if not is_quoted(job):
+        return None
+    text = job.argv[0]
+    if _SHELL_SIGNS.isdisjoint(text) and "=" not in text.split()[0]:
+        return "it was taken as one word: write it without quotes, or add --shell, which lets a shell run it"
+    return "it was taken as one word: add --shell, which lets a shell run it"
 
 
 def _not_started(job: Job, why: str, hint: str | None = None) -> CommandFailedError:

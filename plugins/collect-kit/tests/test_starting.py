@@ -50,7 +50,7 @@ def test_a_shell_gets_the_script_as_one_word() -> None:
         ("./lockde", "no such file", "did you mean 'locked'"),
         ("./folder", "it is a folder", None),
         ("here", "it is not in PATH", "write ./here"),
-        ("locked -x", "no program has this name", "separate the words"),
+        ("locked -x", "no program has this name", "without quotes, or add --shell"),
         ("lockde", "it is not in PATH", "did you mean 'locked'"),
     ],
 )

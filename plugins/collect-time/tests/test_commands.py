@@ -43,8 +43,22 @@ def test_a_mistyped_name_is_answered_with_the_nearest(measure: Measure, tmp_path
     assert hint == "did you mean 'measurable-thing'?"
 
 
-def test_several_words_in_one_are_noticed(measure: Measure) -> None:
-    assert refusal(measure, "sleep 1")[1] == "it was taken as one word; 'sleep' is a program: separate the words"
+@pytest.mark.parametrize("text", ["sleep 1", "no-such-program-1f3a 1", "./work 100", "/bin/sleep 1 2"])
+def test_a_quoted_command_is_noticed(measure: Measure, text: str) -> None:
+    hint = "it was taken as one word: write it without quotes, or add --shell, which lets a shell run it"
+    assert refusal(measure, text)[1] == hint
+
+
+@pytest.mark.parametrize("text", ["./work | cat", "sleep 1 && true", "NAME=1 sleep 1", "cat < input", "ls $HOME"])
+def test_a_quoted_line_for_a_shell_is_noticed(measure: Measure, text: str) -> None:
+    """Without quotes, the shell in which perf was typed would take it apart."""
+    assert refusal(measure, text)[1] == "it was taken as one word: add --shell, which lets a shell run it"
+
+
+def test_a_name_with_a_blank_is_a_name(measure: Measure, tmp_path: Path) -> None:
+    script(tmp_path / "my work")
+    assert measure("./my work").rows
+    assert "quotes" not in refusal(measure, "./no work", "100")[1]
 
 
 def test_a_file_that_may_not_be_executed(measure: Measure, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perfcore_collect_kit.command import is_quoted
+
 from perfcore.errors import CommandFailedError, PerfError
 from perfcore.model import Build, Job
 
@@ -35,4 +37,4 @@ def build_hint(error: PerfError, job: Job, tree: Path, building: Build) -> str |
 def _is_missing(job: Job) -> bool:
     program = job.argv[0]
     # Without a slash the program is looked for in PATH, and a shell finds out itself: neither is a matter of the tree.
-    return not job.shell and "/" in program and not (job.cwd / program).exists()
+    return not job.shell and "/" in program and not is_quoted(job) and not (job.cwd / program).exists()
