@@ -17,10 +17,12 @@ from perfcore_collect_bench.worker_process import Event, Interpreter, WorkerDied
 from perfcore_format_benchmarks.metrics import percentiles
 
 from perfcore.errors import CommandFailedError
+from perfcore.text import plural
 
 Columns = dict[str, list[Any]]
 _SECOND = 1e9  # ns
 _CPU_TIMERS = ("process_time", "thread_time")  # of Python's module `time`
+_FIXTURES = "the fixture `perf` or `benchmark`"
 _UNWRITTEN = "pytest-benchmark wrote no time of it"
 
 _shared_plans: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
@@ -30,7 +32,8 @@ compare. A plan that does not fit a version is replaced there."""
 
 @attrs.define(kw_only=True)
 class Runs:
-    """The runs of one session. `plans` are those that its runs follow, settled in its first one."""
+    """The runs of one session. `plans` are those that its runs follow, settled in its first one. `selected` counts the
+    tests that the arguments select, `deselected` those that use the fixture and are not selected."""
 
     interpreter: Interpreter
     arguments: tuple[str, ...]
@@ -40,6 +43,8 @@ class Runs:
     coarse: set[str] = attrs.field(factory=set)
     worker: dict[str, str] = attrs.field(factory=dict)
     tracer: str = ""
+    selected: int = 0
+    deselected: int = 0
     ran: int = 0
     waited: int = 0
 
@@ -117,6 +122,8 @@ class Runs:
             self.worker = fields
         elif event["event"] == "traced":
             self.tracer = fields["tracer"]
+        elif event["event"] == "chosen":
+            self.selected, self.deselected = fields["selected"], fields["deselected"]
         elif event["event"] == "end":
             self.ran += fields.get("ran", 0)
             self.waited += fields.get("waited", 0)
@@ -140,10 +147,21 @@ class Runs:
         failures = {test: status.message for test, status in self.statuses.items() if status.status == FAILED}
         if failures:
             return f"{len(failures)} failed: {failures_text(failures)}"
-        return "all tests are skipped" if self.statuses else "no test uses the fixture `perf` or `benchmark`"
+        if self.statuses:
+            return "all tests are skipped"
+        if not self.deselected:
+            return f"no test uses {_FIXTURES}"
+        deselected = f"deselected: {plural(self.deselected, 'test')} with"
+        if self.selected:
+            return f"no selected test uses {_FIXTURES}; {deselected} it"
+        return f"no test is selected; {deselected} {_FIXTURES}"
 
     def _hint(self) -> str | None:
-        return None if self.statuses else "measure a function in a test: def test_parse(perf): perf(parse, TEXT)"
+        if self.statuses:
+            return None
+        if self.deselected:
+            return "-k (--select), -m and --deselect choose the tests"
+        return "measure a function in a test: def test_parse(perf): perf(parse, TEXT)"
 
 
 def results_of(path: Path) -> dict[str, Columns]:

@@ -161,6 +161,24 @@ def test_a_session_without_a_measurement_is_an_error(
         measure(text, words=words, timeout=0.5)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"select": "nosuch"}, r"no test is selected; deselected: 2 tests with the fixture `perf` or `benchmark`$"),
+        ({"select": "plain"}, r"no selected test uses the fixture `perf` or `benchmark`; deselected: 2 tests with it$"),
+        ({"arguments": "-m nosuch"}, r"no test is selected; deselected: 2 tests with"),
+        ({"arguments": "--deselect test_a.py::test_one -k 'one or plain'"}, r"no selected test .* 2 tests with it$"),
+    ],
+)
+def test_a_selection_without_a_measurement_is_not_called_a_suite_without_one(
+    measure: MeasureTests, options: dict[str, str], message: str
+) -> None:
+    text = "def test_one(perf): perf(int)\ndef test_two(perf): perf(int)\ndef test_plain(): pass\n"
+    with pytest.raises(CommandFailedError, match=message) as caught:
+        measure(text, **options)
+    assert caught.value.hint == "-k (--select), -m and --deselect choose the tests"
+
+
 def test_an_interpreter_without_pytest_is_an_error(measure: MeasureTests, tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')

@@ -6,7 +6,7 @@ import gc
 import itertools
 import random
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -29,6 +29,7 @@ class MeasuredSession:
         self._output = output
         self._perf: Perf | None = None
         self._outcomes: list[pytest.TestReport] = []
+        self._deselected: list[pytest.Item] = []
         # `-x` would leave out tests after one that fails; files of the cache belong to the user's own sessions.
         self.arguments = ["--maxfail=0", "--continue-on-collection-errors", "-o", f"cache_dir={request['cache']}"]
 
@@ -58,23 +59,23 @@ class MeasuredSession:
         if report.failed:
             link.tell(self._output, event="broken", key=report.nodeid, message=_message(report))
 
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self._deselected += items
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the tests that measure. The order of the files is that of the seed; tests of a file stay together and in
         their order, as they may share fixtures."""
-        fixtures = FIXTURES[:1] if config.getoption("benchmark_skip", False) else FIXTURES
+        fixtures = set(FIXTURES[:1] if config.getoption("benchmark_skip", False) else FIXTURES)
         excluded = set(self._request["excluded"])
-        chosen = [
-            item
-            for item in items
-            if item.nodeid not in excluded and set(fixtures).intersection(getattr(item, "fixturenames", ()))
-        ]
+        chosen = [item for item in items if item.nodeid not in excluded and _uses(fixtures, item)]
+        deselected = sum(_uses(fixtures, item) for item in self._deselected)
+        link.tell(self._output, event="chosen", selected=len(items), deselected=deselected)
         groups = [
             list(group) for _, group in itertools.groupby(chosen, key=lambda item: item.nodeid.partition("::")[0])
         ]
         random.Random(self._request["seed"]).shuffle(groups)
         items[:] = [item for group in groups for item in group]
-        link.tell(self._output, event="chosen", count=len(items))
 
     def pytest_collection_finish(self) -> None:
         # What the modules made stays: a collection that looks at it takes seconds for a large suite.
@@ -107,6 +108,10 @@ class MeasuredSession:
                 "message": "the test measures nothing: it never calls its fixture, or not to the end",
             }
         return {"event": "measured", **self._perf.measured}
+
+
+def _uses(fixtures: set[str], item: pytest.Item) -> bool:
+    return not fixtures.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
