@@ -15,7 +15,7 @@ from perfcore.model import Job, Plan, Profile
 from perfcore.model.listener import SilentListener
 from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
-from perfcore.store.lookup import Ref
+from perfcore.store.lookup import Ref, pending_refs
 
 
 @attrs.frozen
@@ -52,15 +52,14 @@ def _expected(job: Job, run: float | None) -> float | None:
 
 
 def _durations(repository: Repository, commands: set[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """The seconds of a run by (label, collector), from the newest registered profile of each."""
-    newest = {}
-    for version, entry in sorted(repository.everywhere(), key=lambda pair: pair[1].created):
-        if (entry.label, entry.collector) in commands:
-            newest[entry.label, entry.collector] = version, entry
-    durations = {}
-    for key, (version, entry) in newest.items():
+    """The seconds of a run by (label, collector), from the newest profile of each, registered or pending."""
+    stored = [(e.created, (e.label, e.collector), Ref("index", 0, v, e)) for v, e in repository.everywhere()]
+    pending = [(p, ref) for ref in pending_refs(repository.pending()) if ref.pending and (p := ref.pending.profile)]
+    stored += [(profile.created, (profile.label, profile.collector.name), ref) for profile, ref in pending]
+    durations, newest = {}, {key: ref for _, key, ref in sorted(stored, key=lambda each: each[0]) if key in commands}
+    for key, ref in newest.items():
         try:
-            profile = repository.load(Ref(kind="index", version=version, entry=entry))
+            profile = repository.load(ref)
         except PerfError:  # damaged: `perf fsck` names it, and an estimate needs no error
             continue
         if (seconds := run_seconds(profile)) is not None:

@@ -56,6 +56,18 @@ def test_the_time_comes_from_stored_runs(three: Here, follow_schema: Callable[[s
     assert [(job["runs"], job["seconds"]) for job in budget["jobs"]] == [(None, 5.0)]
 
 
+def test_pending_runs_say_how_long_too_and_the_newest_counts(three: Here) -> None:
+    words = ("collect", "time", "--repeat", "100", "--warmup", "0", "--dry-run", "--json", *SLEEP)
+    three.perf("collect", "time", *FAST, *SLEEP)
+    pending = three.perf(*words).json["seconds"]
+    assert pending >= 2  # it sleeps for 20 ms
+    three.perf("collect", "time", "--version", "HEAD~1", *FAST, "--add", *SLEEP)
+    registered = three.perf(*words).json["seconds"]
+    assert registered != pending
+    three.perf("collect", "time", *FAST, *SLEEP)
+    assert three.perf(*words).json["seconds"] not in (pending, registered)
+
+
 def test_what_is_measured_already_is_left_out(three: Here) -> None:
     three.perf("collect", "time", "--version", "HEAD~1", *FAST, "--add", *SLEEP)
     words = ("collect", "time", "--all", "--missing", *FAST, "--dry-run")

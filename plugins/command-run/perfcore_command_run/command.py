@@ -227,6 +227,8 @@ def _measure(
             executor=executor,
         )
         measure(console, repository, request, as_json=as_json, dry_run=dry_run)
+        for generator in chosen.generators if dry_run else ():
+            console.note(f"{generator.label} counts as one job here; a run has one for each file that it generates")
 
 
 def _schedule(repeat: int | None, warmup: int | None, budget: str | None, cpu: str | None) -> dict[str, Any]:

@@ -115,7 +115,9 @@ def test_versions_share_the_files_and_missing_ones_are_found(project: Project) -
 
 def test_a_dry_run_generates_nothing(project: Project) -> None:
     project.write("jobs.yml", "bins: [cat]\nworkloads: [{generator: lines, lines: [1000000000000]}]\n")
-    assert project.perf("run", "matrix", "jobs.yml", "--dry-run").lines[0].endswith("cat lines/*")
+    done = project.perf("run", "matrix", "jobs.yml", "--dry-run")
+    assert done.lines[0].endswith("cat lines/*")
+    assert "lines/* counts as one job here; a run has one for each file that it generates" in done.err
     listed = project.perf("run", "matrix", "jobs.yml", "--dry-run", "--json").json["jobs"]
     assert listed[0]["argv"] == ["cat", "{workload}"]
 
