@@ -36,7 +36,7 @@ def remote(ctx: typer.Context, as_json: AsJson = False) -> None:
     rows = [remotes.remote(repository, name, url) for name, url in sorted(remotes.configured(repository).items())]
     names = {row.name for row in rows}
     others = [
-        remotes.remote(repository, name, url, start=repository.home)
+        remotes.remote(repository, name, url, of_vcs=True)
         for name, url in sorted(remotes.of_vcs(repository).items())
         if name not in names
     ]

@@ -70,7 +70,7 @@ def push(
     """
     console: Console = ctx.obj
     versions = versions_of(console.repository, revisions, last, since, until)
-    look = sharing.first_look(console.repository, remote, versions=versions, listener=console)
+    look = sharing.first_look(console.repository, remote, versions=versions, full=full, listener=console)
     if look is not None and any(look.rows()):
         _tell(console, look, remotes.named(console.repository, remote).name)
         if not dry_run:

@@ -155,6 +155,54 @@ def test_another_clone_on_the_same_disk_is_a_remote_by_its_name_in_git(project: 
     assert "100 ns" in project.perf("show", "--one-line", "0@i").out
 
 
+def bare_origin(project: Project, path: Path) -> Path:
+    """A bare repository that is the project's `origin`, pushed to once."""
+    project.git("init", "--quiet", "--bare", str(path))
+    project.git("remote", "add", "origin", str(path))
+    register(project, 100)
+    project.perf("push")
+    return path
+
+
+def test_a_remote_of_git_whose_path_vanished_is_an_error_and_no_new_folder(project: Project, tmp_path: Path) -> None:
+    origin = bare_origin(project, tmp_path / "origin.git")
+    origin.rename(tmp_path / "elsewhere.git")
+    for verb in ("push", "pull"):
+        assert "git cannot reach" in project.perf(verb, code=None).err
+    assert not origin.exists()
+    origin.mkdir()  # as a mount point without its share
+    assert "git cannot reach" in project.perf("push", code=None).err
+    assert list(origin.iterdir()) == []
+    origin.rmdir()
+    (tmp_path / "elsewhere.git").rename(origin)
+    assert "it is all there" in project.perf("push").err
+
+
+@pytest.mark.parametrize("kind", ["folder", "git"])
+@pytest.mark.parametrize("left", [True, False])
+def test_a_path_that_lost_its_store_is_an_error_until_a_new_one_is_asked_for(
+    project: Project, tmp_path: Path, kind: str, left: bool
+) -> None:
+    shared = tmp_path / "shared"
+    if kind == "git":
+        project.git("init", "--quiet", "--bare", str(shared))
+    register(project, 100)
+    project.perf("remote", "add", "shared", str(shared))
+    project.perf("pull")
+    project.perf("push")
+    shared.rename(tmp_path / "elsewhere")
+    if left:  # as a mount point without its share
+        shared.mkdir()
+    for words in (("push",), ("push", "--dry-run"), ("pull",), ("pull", "--full"), ("remote", "gc")):
+        done = project.perf(*words, code=None)
+        assert done.code != 0
+        assert f"there is no store at {shared} any more" in done.err
+    assert shared.exists() == left
+    assert not left or list(shared.iterdir()) == []
+    assert "pushed 1 profile" in project.perf("push", "--full").err
+    assert "it is all there" in project.perf("pull").err
+
+
 RULES = """\
 sharing:
   omit: [host]
