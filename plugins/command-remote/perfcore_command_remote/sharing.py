@@ -32,7 +32,7 @@ def push(
     listener: Listener | None = None,
 ) -> Transferred:
     """Bring to a remote what it lacks, redacted by the rules of the configuration. In `full`, whatever is remembered of
-    earlier transfers."""
+    earlier transfers, and what is damaged there, too."""
     translation = _redaction(repository, dry_run)
     return _push(repository, remote, translation, versions, full, dry_run, listener or SilentListener())
 
@@ -71,7 +71,8 @@ def pull(
     dry_run: bool = False,
     listener: Listener | None = None,
 ) -> Transferred:
-    """Bring from a remote what is not here. What comes is data: nothing of it runs."""
+    """Bring from a remote what is not here; in `full`, whatever is remembered of earlier transfers, and what is damaged
+    here, too. What comes is data: nothing of it runs."""
     place, listener = remotes.named(repository, remote), listener or SilentListener()
     remotes.check_not_lost(repository, place)
     there = _opened(repository, place, full)
@@ -86,6 +87,7 @@ def pull(
         versions=versions,
         translation=Restoring(_links(repository)),
         pushed=pushed,
+        verify=full,
         dry_run=dry_run,
     )
     remotes.remember_store(repository, place)
@@ -118,6 +120,7 @@ def _push(
         versions=versions,
         translation=translation,
         cutoff=cutoff,
+        verify=full,
         dry_run=dry_run,
     )
     remotes.remember_store(repository, place)

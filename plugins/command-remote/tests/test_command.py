@@ -18,6 +18,7 @@ from perfcore.library import open_repository
 from perfcore.model import Header
 from perfcore.model.record import replace
 from perfcore.store import index as indexes
+from perfcore.store import notes
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "transfer.json"
 
@@ -201,6 +202,47 @@ def test_a_path_that_lost_its_store_is_an_error_until_a_new_one_is_asked_for(
     assert not left or list(shared.iterdir()) == []
     assert "pushed 1 profile" in project.perf("push", "--full").err
     assert "it is all there" in project.perf("pull").err
+
+
+@pytest.mark.parametrize("kind", ["folder", "git"])
+@pytest.mark.parametrize("damage", [None, "junk\n"])
+def test_a_full_pull_mends_profiles_and_notes_and_fsck_names_it(
+    project: Project, tmp_path: Path, kind: str, damage: str | None
+) -> None:
+    profile = register(project, 100)
+    repository = open_repository(project.path).repository
+    note = notes.add(repository.store, "check", "check", b"{}")
+    shared = tmp_path / "shared"
+    if kind == "git":
+        project.git("init", "--quiet", "--bare", str(shared))
+    assert "pull" not in project.perf("fsck").err
+    project.perf("remote", "add", "shared", str(shared))
+    project.perf("push")
+    for id in (profile, note):
+        path = project.path / ".perf" / "objects" / id[:2] / id[2:]
+        path.unlink()
+        if damage:
+            path.write_text(damage)
+    assert "perf pull --full" in project.perf("fsck", code=4).err
+    assert "2 objects" in project.perf("pull", "--full").err
+    project.perf("fsck")
+    assert "it is all there" in project.perf("pull", "--full").err
+
+
+def test_a_full_push_mends_what_the_remote_holds_damaged(project: Project, other: Project, tmp_path: Path) -> None:
+    profile = register(project, 100)
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    path = tmp_path / "shared" / "objects" / profile[:2] / profile[2:]
+    path.unlink()
+    path.write_text("junk\n")
+    refused = other.perf("pull", code=4).err
+    assert "perf push --full" in refused
+    assert "it is all there" not in refused
+    assert "pushed parts of profiles" in project.perf("push", "--full").err
+    other.perf("pull")
+    other.perf("fsck")
 
 
 RULES = """\
