@@ -89,8 +89,9 @@ def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, othe
     assert rows[0].split() == ["shared", "https://me:***@example.org/x.git"]
     assert rows[1].split() == ["origin", str(project.path), "(of", "git)"]
     assert "secret" not in other.perf("remote", "--json").out
+    assert other.perf("remote", "-v").lines == rows  # as users of git write
     assert "already" in other.perf("remote", "add", "shared", "elsewhere", code=2).err
-    other.perf("remote", "remove", "shared")
+    other.perf("remote", "rm", "shared")
     assert "there is no remote" in other.perf("remote", "remove", "shared", code=3).err
 
 
