@@ -102,6 +102,21 @@ def test_an_interrupt_keeps_the_finished_runs_and_says_how_to_go_on(started: Sta
     assert [row["incomplete"] for row in started.project.perf("status", "--json").json["pending"]] == [True] * 3
 
 
+def test_adding_everything_leaves_incomplete_profiles_out_and_says_how_to_complete_them(started: Started) -> None:
+    started.wait_for_runs()
+    started.process.send_signal(signal.SIGINT)
+    started.process.communicate(timeout=PATIENCE)
+    done = started.project.perf("add", "--all")
+    assert "3 profiles left out as incomplete" in done.err
+    assert "--continue" in done.err
+    assert done.out == ""
+    named = started.project.perf("add", "0@p", "--version", profiles(started.project)[0].origin or "")
+    assert "is incomplete" in named.err
+    started.resume("--missing")
+    assert sorted(profile.incomplete for profile in profiles(started.project)) == [False] * 2
+    assert "incomplete" not in started.project.perf("add", "--all").err
+
+
 def test_continuing_adds_the_missing_runs_only(started: Started) -> None:
     started.wait_for_runs()
     started.process.send_signal(signal.SIGTERM)

@@ -79,3 +79,12 @@ def test_damage_is_a_finding(history: History, project: Project) -> None:
     fits("fsck", result.as_json())
     printed = project.perf("fsck", "--json", code=None)
     fits("fsck", json.loads(printed.out))
+
+
+def test_fsck_names_profiles_that_no_version_refers_to_and_does_not_fail(project: Project) -> None:
+    history = open_repository(project.path)
+    entry = history.register(history.save(profiles.timed(3, 100)))
+    assert "nothing refers" not in project.perf("fsck").out
+    head = history.version()
+    (project.path / ".perf" / "objects" / head[:2] / head[2:]).unlink()
+    assert f"note: objects/: nothing refers to 1 profile: {entry.profile[:10]}" in project.perf("fsck").out

@@ -262,7 +262,8 @@ def test_garbage_that_a_killed_collection_left_half_removed_is_no_damage(
     store.update_index("git", VERSION, lambda index: indexes.bury(index, entry))
     table = object_key(entry.tables[0])
     storage.delete(table, storage.read(table).tag)
-    (found,) = examine(store)
+    unreferred, found = examine(store)
+    assert (unreferred.level, entry.profile[:10] in unreferred.text) == ("note", True)
     assert (found.key, found.level) == (object_key(entry.profile), "note")
     assert entry.tables[0] in found.text
     collect_garbage(store, older_than=ALL)

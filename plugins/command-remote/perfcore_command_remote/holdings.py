@@ -4,14 +4,14 @@ the same everywhere."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 import attrs
 
 from perfcore.errors import FormatError, PerfError
 from perfcore.hookspecs import Listed
 from perfcore.store import index as indexes
-from perfcore.store import objects
+from perfcore.store import notes, objects
 from perfcore.store.index import Index
 from perfcore.store.store import (
     OBJECTS,
@@ -27,25 +27,29 @@ from perfcore.store.store import (
 @attrs.frozen
 class Holdings:
     """A store with its keys as they were listed. `refused` says of each key that was left out why nothing can be kept
-    there, and which were listed twice."""
+    there, and which were listed twice. `damaged` are the ids of objects that were read and are not whole."""
 
     store: Store
     rows: Mapping[str, Listed]
     refused: tuple[str, ...] = ()
+    damaged: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, store: Store) -> Holdings:
+    def of(cls, store: Store, *, verify: bool = False) -> Holdings:
+        """What is listed; to `verify`, everything is read."""
         listed = list(store.storage.list(OBJECTS))
         rows = {row.key: row for row in listed if is_object_key(row.key)}
         refused = {key: text for key, row in rows.items() if (text := too_large(row))}
         counted = Counter(row.key for row in listed)
         twice = tuple(f"{key} is listed twice: one of them may be old" for key, times in counted.items() if times > 1)
         refused |= {key: objects.folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
-        return cls(store, {key: row for key, row in rows.items() if key not in refused}, (*refused.values(), *twice))
+        rows = {key: row for key, row in rows.items() if key not in refused}
+        damaged = frozenset(map(key_id, _damaged(store, rows))) if verify else frozenset[str]()
+        return cls(store, rows, (*refused.values(), *twice), damaged)
 
     def has(self, id: str) -> bool:
-        """Whether there is an object of this id."""
-        return object_key(id) in self.rows
+        """Whether there is an object of this id, which is whole as far as is known."""
+        return object_key(id) in self.rows and id not in self.damaged
 
     def tag(self, key: str) -> str | None:
         """The tag of a key; None where nothing is there."""
@@ -63,6 +67,17 @@ class Holdings:
             data = None if key in known else self.store.read_beginning(row)
             if data is not None and not objects.is_compressed(data):
                 yield key, data
+
+
+def _damaged(store: Store, keys: Iterable[str]) -> Iterator[str]:
+    """The keys of what is no index, no list of notes and no whole object."""
+    for key, data in store.read_many(keys):
+        if not isinstance(data, PerfError) and (indexes.is_index(data) or notes.is_list(data)):
+            continue
+        try:
+            verified(key, data)
+        except FormatError:
+            yield key
 
 
 def decode_index(key: str, data: bytes) -> Index:

@@ -9,6 +9,7 @@ from perfcore_storage_kit import sets
 
 from perfcore.errors import FormatError, PerfError
 from perfcore.store.store import Store
+from perfcore_command_remote.holdings import Holdings
 from perfcore_command_remote.redaction import Translation
 
 
@@ -22,22 +23,25 @@ class RecordChange:
 
 
 def plan_records(
-    source: Store, target: Store, versions: Container[str] | None, translation: Translation, problems: list[str]
+    source: Store, theirs: Holdings, versions: Container[str] | None, translation: Translation, problems: list[str]
 ) -> dict[str, RecordChange]:
-    """What the target lacks, by key, as the translation says. What is damaged on either side, or has another source at
-    equal rank, goes to `problems`."""
+    """What the target lacks, by key, as the translation says; a record whose objects it lost, too. What is damaged on
+    either side, or has another source at equal rank, goes to `problems`."""
+    target = theirs.store
     changes: dict[str, RecordChange] = {}
     for prefix in sets.KEY_SPACES:
         ours = {row.key for row in source.storage.list(prefix) if _is_chosen(row.key, versions)}
-        theirs = {row.key: row.tag for row in target.storage.list(prefix)} if ours else {}
-        common = dict(_decoded(target, {key: None for key in theirs if key in ours}, problems))
+        tags = {row.key: row.tag for row in target.storage.list(prefix)} if ours else {}
+        common = dict(_decoded(target, {key: None for key in tags if key in ours}, problems))
         for key, (data, record) in _decoded(source, dict.fromkeys(sorted(ours)), problems):
-            if key not in theirs or (key in common and common[key][1].rank < record.rank):
+            if key not in tags or (key in common and common[key][1].rank < record.rank):
                 translated = translation.record(key, data, record, problems)
                 if translated is not None:
-                    changes[key] = RecordChange(*translated, theirs.get(key))
+                    changes[key] = RecordChange(*translated, tags.get(key))
             elif key in common and common[key][1].rank == record.rank and common[key][1].of != record.of:
                 problems.append(f"{key} is another record on the other side, where it stays")
+            elif key in common and common[key][0] == data and not all(map(theirs.has, record.ids)):
+                changes[key] = RecordChange(data, record.ids, tags[key])
     return changes
 
 

@@ -20,11 +20,16 @@ def new_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(remote)
     app.command()(add)
     app.command()(remove)
+    app.command("rm", hidden=True)(remove)  # as in git
     app.command()(gc)
     return app
 
 
-def remote(ctx: typer.Context, as_json: AsJson = False) -> None:
+def remote(
+    ctx: typer.Context,
+    as_json: AsJson = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", hidden=True)] = False,  # as in git; URLs are always shown
+) -> None:
     """Name places to push to and pull from, or list them: a git repository by its URL, or a folder.
 
     The remotes of a git repository can be used by their names there.
@@ -36,7 +41,7 @@ def remote(ctx: typer.Context, as_json: AsJson = False) -> None:
     rows = [remotes.remote(repository, name, url) for name, url in sorted(remotes.configured(repository).items())]
     names = {row.name for row in rows}
     others = [
-        remotes.remote(repository, name, url, start=repository.home)
+        remotes.remote(repository, name, url, of_vcs=True)
         for name, url in sorted(remotes.of_vcs(repository).items())
         if name not in names
     ]

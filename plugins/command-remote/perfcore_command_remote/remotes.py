@@ -27,6 +27,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[^/:]+@?[^/:]*:(?!//)", re.IGNORECASE)
 DAY = 86_400.0  # seconds
 _HOLD = 3600.0  # seconds: longer than a transfer
+_SPACE = "remotes"  # in the read model: paths that have a store
 
 
 class Remote(NamedTuple):
@@ -60,17 +61,18 @@ def named(repository: Repository, name: str | None) -> Remote:
     if url is None:
         hint = nearest(name, [*urls, *others]) or f"perf remote add {name if _NAME.fullmatch(name) else DEFAULT} URL"
         raise NotFoundError(f"there is no remote {brief(name)}", hint=hint)
-    return remote(repository, name, url, start=repository.home)
+    return remote(repository, name, url, of_vcs=True)
 
 
-def remote(repository: Repository, name: str, url: str, *, start: Path | None = None) -> Remote:
+def remote(repository: Repository, name: str, url: str, *, of_vcs: bool = False) -> Remote:
     """A remote with the storage that its URL calls for: a folder is a store, a bucket is for `object`, all else is for
-    git. A path is relative to `start`, or to the current folder."""
+    git. A path is relative to the current folder. A remote of the VCS has paths relative to the repository, and is for
+    git whatever its path holds, unless that is a repository with a store of its own."""
     if _URL.match(url):
         return Remote(name, url, _SCHEMES.get(url.partition("://")[0].lower(), GIT))
-    path = ((start or repository.cwd) / Path(url).expanduser()).resolve()
+    path = ((repository.home if of_vcs else repository.cwd) / Path(url).expanduser()).resolve()
     has_store = (path / DIRECTORY / "objects").is_dir()
-    return Remote(name, str(path), GIT if not has_store and _is_git(path) else LOCAL)
+    return Remote(name, str(path), GIT if not has_store and (of_vcs or _is_git(path)) else LOCAL)
 
 
 def _is_git(path: Path) -> bool:
@@ -90,7 +92,7 @@ def opened(repository: Repository, remote: Remote, *, recall: float = 0.0) -> St
     from its journal; without it all keys are listed. StorageError for a folder that is the repository's own."""
     if remote.storage == LOCAL:
         path = Path(remote.url)
-        place = path / DIRECTORY if (path / DIRECTORY / "objects").is_dir() else path
+        place = _folder(path)
         if place.resolve() == repository.perf.resolve():
             raise StorageError(f"{remote.name} is this repository itself")
         if not place.is_dir() and place != path:
@@ -117,6 +119,35 @@ def opened(repository: Repository, remote: Remote, *, recall: float = 0.0) -> St
             ) from error
         raise
     return Store(driver)
+
+
+def check_not_lost(repository: Repository, remote: Remote) -> None:
+    """StorageError for a path that had a store after the last transfer and has none now: a share that is not mounted,
+    in whose place a new store would hide the loss."""
+    is_lost = remote.storage == LOCAL and not _has_store(remote)
+    if is_lost and repository.store.read_model.get(_SPACE, _digest(remote.url)) is not None:
+        raise StorageError(
+            f"there is no store at {printable(remote.url)} any more",
+            hint="mount it or bring it back; `perf push --full` makes a new one there",
+        )
+
+
+def remember_store(repository: Repository, remote: Remote) -> None:
+    """Remember that there is a store at a remote, for `check_not_lost`."""
+    model, key = repository.store.read_model, _digest(remote.url)
+    if not _URL.match(remote.url) and _has_store(remote) and model.get(_SPACE, key) is None:
+        model.put(_SPACE, {key: b""})
+
+
+def _has_store(remote: Remote) -> bool:
+    """Whether a path holds anything that a transfer left."""
+    place = _folder(Path(remote.url))
+    return remote.storage == GIT or any((place / name).is_dir() for name in ("objects", "packs"))
+
+
+def _folder(path: Path) -> Path:
+    """The folder with the store of a remote: that of the repository at the path, or else the path itself."""
+    return path / DIRECTORY if (path / DIRECTORY / "objects").is_dir() else path
 
 
 def transfers_name(remote: Remote, direction: str) -> str:

@@ -32,7 +32,7 @@ def push(
     listener: Listener | None = None,
 ) -> Transferred:
     """Bring to a remote what it lacks, redacted by the rules of the configuration. In `full`, whatever is remembered of
-    earlier transfers."""
+    earlier transfers, and what is damaged there, too."""
     translation = _redaction(repository, dry_run)
     return _push(repository, remote, translation, versions, full, dry_run, listener or SilentListener())
 
@@ -42,6 +42,7 @@ def first_look(
     remote: str | None = None,
     *,
     versions: Container[str] | None = None,
+    full: bool = False,
     listener: Listener | None = None,
 ) -> Leaving | None:
     """What a push would tell about the machine and its users. None where `agree` was called for this remote and these
@@ -50,7 +51,7 @@ def first_look(
     if is_told(repository.store.read_model, _agreement(repository, remote, rules)):
         return None
     translation = _redaction(repository, True)
-    done = _push(repository, remote, translation, versions, False, True, listener)
+    done = _push(repository, remote, translation, versions, full, True, listener)
     return leaving(
         repository.store, [translation.original(entry.profile) for _, entry in done.profiles], rules, listener
     )
@@ -70,8 +71,10 @@ def pull(
     dry_run: bool = False,
     listener: Listener | None = None,
 ) -> Transferred:
-    """Bring from a remote what is not here. What comes is data: nothing of it runs."""
+    """Bring from a remote what is not here; in `full`, whatever is remembered of earlier transfers, and what is damaged
+    here, too. What comes is data: nothing of it runs."""
     place, listener = remotes.named(repository, remote), listener or SilentListener()
+    remotes.check_not_lost(repository, place)
     there = _opened(repository, place, full)
     # What rules made of profiles is not compared with them.
     is_redacted = bool(Rules.of(repository.config))
@@ -84,8 +87,10 @@ def pull(
         versions=versions,
         translation=Restoring(_links(repository)),
         pushed=pushed,
+        verify=full,
         dry_run=dry_run,
     )
+    remotes.remember_store(repository, place)
     if done.profiles or done.tagged:
         tell_doubled(repository, listener)
     return done
@@ -101,11 +106,13 @@ def _push(
     listener: Listener,
 ) -> Transferred:
     place = remotes.named(repository, remote)
+    if not full:
+        remotes.check_not_lost(repository, place)
     memory = _memory(repository, place, f"push{Rules.of(repository.config).digest}", full)
     there = _opened(repository, place, full)
     if (cutoff := retention.read(there)).before:
         listener.note(f"{place.name} keeps no profiles made before {cutoff.date}, unless they have a tag")
-    return transfer(
+    done = transfer(
         repository.store,
         there,
         memory,
@@ -113,8 +120,11 @@ def _push(
         versions=versions,
         translation=translation,
         cutoff=cutoff,
+        verify=full,
         dry_run=dry_run,
     )
+    remotes.remember_store(repository, place)
+    return done
 
 
 def _redaction(repository: Repository, dry_run: bool) -> Translation:

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
+from perfcore.errors import ConflictError, FormatError, KeyMissingError
 from perfcore.model import Entry
 from perfcore.model.listener import Listener
 from perfcore.profile import codec
@@ -112,14 +112,18 @@ def transfer(
     translation: Translation | None = None,
     cutoff: Cutoff = EVERYTHING,
     pushed: Pushed | None = None,
+    verify: bool = False,
     dry_run: bool = False,
 ) -> Transferred:
     """Bring everything from the source to the target, or the profiles of some versions only, as the translation says,
     except for those that the target does not keep. What the source lacks that was `pushed` to it is named, and so is
-    what is damaged on either side and left out."""
+    what is damaged on either side and left out. To `verify`, the target is read: the source's whole objects take the
+    place of its damaged ones."""
     for _ in range(_TRIES):
         try:
-            done = _once(source, target, memory, listener, versions, translation or AsItIs(), cutoff, pushed, dry_run)
+            done = _once(
+                source, target, memory, listener, versions, translation or AsItIs(), cutoff, pushed, verify, dry_run
+            )
         except ConflictError:  # somebody else was faster: what they wrote is read, and joined with ours
             forget_listings(source, target)
             continue
@@ -145,16 +149,17 @@ def _once(
     translation: Translation,
     cutoff: Cutoff,
     pushed: Pushed | None,
+    verify: bool,
     dry_run: bool,
 ) -> Transferred:
     listener.progress(0, 0, "comparing")
-    ours, theirs = Holdings.of(source), Holdings.of(target)
+    ours, theirs = Holdings.of(source), Holdings.of(target, verify=verify)
     plan = _planned(ours, theirs, memory, versions, translation, cutoff)
     if pushed is not None:
         plan.problems += pushed.lacking(ours, theirs)
     for notice in plan.notices:
         listener.note(notice)
-    plan.records = plan_records(source, target, versions, translation, plan.problems)
+    plan.records = plan_records(source, theirs, versions, translation, plan.problems)
     if isinstance(translation, Redacting) and translation.withheld:
         listener.note(f"{plural(translation.withheld, 'record')} of fleets not sent: rules apply to their names")
     if not dry_run:
@@ -166,7 +171,7 @@ def _once(
     else:
         writer = Writer(target)
         with announced(target, plan.keys()):
-            lost, size = _copied(ours, missing, writer, plan.problems, listener)
+            lost, size = _copied(ours, missing, theirs, writer, plan.problems, listener)
             profiles, tagged, removed = _without(plan, lost)
             _join(plan, theirs, writer)
         if versions is None and not plan.problems:
@@ -200,7 +205,7 @@ def _planned(
         there = theirs.store.read_key(key) if key in theirs.rows else None
         try:
             if notes.is_list(data):
-                _plan_notes(plan, key, data, there, translation)
+                _plan_notes(plan, theirs, key, data, there, translation)
             else:
                 _plan_index(plan, ours, theirs, key, data, there, versions, translation, cutoff)
                 plan.notices += refused_tags(key, data)
@@ -241,10 +246,12 @@ def _is_whole(entry: Entry, holdings: Holdings) -> bool:
     return all(map(holdings.has, (entry.profile, *entry.tables)))
 
 
-def _plan_notes(plan: _Plan, key: str, data: bytes, there: bytes | None, translation: Translation) -> None:
+def _plan_notes(
+    plan: _Plan, theirs: Holdings, key: str, data: bytes, there: bytes | None, translation: Translation
+) -> None:
     current = notes.decode(there, f"the list of notes {key}") if there is not None else ()
     incoming = translation.notes(notes.decode(data, f"the list of notes {key}"), plan.problems)
-    if new := tuple(id for id in incoming if id not in set(current)):
+    if new := tuple(id for id in incoming if id not in set(current) or not theirs.has(id)):
         plan.notes[key] = _NotesChange(new, current)
 
 
@@ -265,18 +272,22 @@ def _sizes(ours: Holdings, ids: Iterable[str]) -> int:
 
 
 def _copied(
-    ours: Holdings, missing: list[str], writer: Writer, problems: list[str], listener: Listener
+    ours: Holdings, missing: list[str], theirs: Holdings, writer: Writer, problems: list[str], listener: Listener
 ) -> tuple[set[str], int]:
     """Copy objects. Gives the ids of those that are damaged or missing in the source, and the bytes of the others."""
     size, lost = 0, dict.fromkeys(missing)
     for done, (key, data) in enumerate(ours.store.read_many(map(object_key, missing)), 1):
         listener.progress(done, len(missing), "objects")
         try:
-            writer.create(key, verified(key, data))
+            whole = verified(key, data)
         except FormatError as error:
             problems.append(error.message)
             continue
-        size += len(data) if not isinstance(data, PerfError) else 0
+        if key in theirs.rows:
+            writer.put(key, whole, theirs.tag(key))
+        else:
+            writer.create(key, whole)
+        size += len(whole)
         lost.pop(key_id(key), None)
     problems += [f"object {id} is missing" for id in lost if not ours.has(id)]
     writer.flush()
@@ -316,7 +327,7 @@ def _join(plan: _Plan, theirs: Holdings, writer: Writer) -> None:
     for key, notes_change in plan.notes.items():
         writer.join_notes(key, notes_change.ids, notes_change.current, theirs.tag(key))
     for key, record in plan.records.items():
-        writer.put_record(key, record.data, record.tag)
+        writer.put(key, record.data, record.tag)
     writer.flush()
     _secure(plan, theirs.store, writer.together)
 

@@ -26,7 +26,7 @@ Revisions = Annotated[
     typer.Argument(metavar="[REV]...", help="Only these versions, or those of A..B.", show_default=False),
 ]
 Full = Annotated[
-    bool, typer.Option("--full", help="Compare everything, instead of what changed since the last transfer.")
+    bool, typer.Option("--full", help="Compare everything, and mend what is damaged or missing on the receiving side.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print what would be brought.")]
 _LISTED = 10  # profiles: a terminal of 24 lines keeps the conclusion in sight
@@ -70,7 +70,7 @@ def push(
     """
     console: Console = ctx.obj
     versions = versions_of(console.repository, revisions, last, since, until)
-    look = sharing.first_look(console.repository, remote, versions=versions, listener=console)
+    look = sharing.first_look(console.repository, remote, versions=versions, full=full, listener=console)
     if look is not None and any(look.rows()):
         _tell(console, look, remotes.named(console.repository, remote).name)
         if not dry_run:
@@ -122,9 +122,10 @@ def _transfer(
             console.line(line)
         console.say(_conclusion(result, verb, f"{preposition} {remote.name}"))
     if result.problems:
+        mended = "; `perf push --full` from a clone that has them mends a remote" if verb == "pulled" else ""
         raise FormatError(
             f"{plural(len(result.problems), 'part')} damaged or missing, and left out: {printable(result.problems[0])}",
-            hint="`perf fsck` on the side that sent them names each",
+            hint="`perf fsck` on the side that sent them names each" + mended,
         )
 
 
@@ -165,7 +166,7 @@ def _conclusion(result: Transferred, verb: str, where: str) -> str:
     if result.records:
         parts.append(plural(result.records, "record"))
     if not parts and not result.objects:
-        return f"nothing to be {verb} {where}: it is all there"
+        return f"nothing was {verb} {where}" if result.problems else f"nothing to be {verb} {where}: it is all there"
     what = ", ".join(parts) or "parts of profiles"
     size = f"({plural(result.objects, 'object')}, {quantity(result.bytes, 'B')})"
     return f"{'would have ' if result.dry_run else ''}{verb} {what} {where} {size}"

@@ -63,6 +63,7 @@ def collect(
                 hint="--alone, if nobody is",
             )
     place = remotes.named(repository, remote)
+    remotes.check_not_lost(repository, place)
     store = remotes.opened(repository, place)
     listener = listener or SilentListener()
     expired: list[tuple[str, Entry]] = []

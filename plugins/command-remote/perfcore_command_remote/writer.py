@@ -57,7 +57,8 @@ class Writer:
     def join_notes(self, key: str, ids: tuple[str, ...], current: tuple[str, ...], tag: str | None) -> None:
         """The same for a list of notes."""
         if self.together:
-            self._wait(key, notes.encode((*current, *ids)), tag)
+            if not set(ids) <= set(current):
+                self._wait(key, notes.encode((*current, *ids)), tag)
             return
         storage = self.store.storage
         for _ in range(_TRIES):
@@ -75,8 +76,8 @@ class Writer:
                 continue
         raise StorageError(f"the list of notes {key} keeps changing: {_TRIES} tries to update it failed")
 
-    def put_record(self, key: str, data: bytes, tag: str | None) -> None:
-        """Write a record of a set in the place of the one with this tag. ConflictError where that has changed."""
+    def put(self, key: str, data: bytes, tag: str | None) -> None:
+        """Write bytes in the place of those with this tag, None of none. ConflictError where they have changed."""
         if self.together:
             self._wait(key, data, tag)
         else:

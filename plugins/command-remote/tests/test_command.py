@@ -18,6 +18,7 @@ from perfcore.library import open_repository
 from perfcore.model import Header
 from perfcore.model.record import replace
 from perfcore.store import index as indexes
+from perfcore.store import notes
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "transfer.json"
 
@@ -88,8 +89,9 @@ def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, othe
     assert rows[0].split() == ["shared", "https://me:***@example.org/x.git"]
     assert rows[1].split() == ["origin", str(project.path), "(of", "git)"]
     assert "secret" not in other.perf("remote", "--json").out
+    assert other.perf("remote", "-v").lines == rows  # as users of git write
     assert "already" in other.perf("remote", "add", "shared", "elsewhere", code=2).err
-    other.perf("remote", "remove", "shared")
+    other.perf("remote", "rm", "shared")
     assert "there is no remote" in other.perf("remote", "remove", "shared", code=3).err
 
 
@@ -153,6 +155,95 @@ def test_another_clone_on_the_same_disk_is_a_remote_by_its_name_in_git(project: 
     register(other, 100)
     assert "pushed 1 profile of 1 version to origin" in other.perf("push").err
     assert "100 ns" in project.perf("show", "--one-line", "0@i").out
+
+
+def bare_origin(project: Project, path: Path) -> Path:
+    """A bare repository that is the project's `origin`, pushed to once."""
+    project.git("init", "--quiet", "--bare", str(path))
+    project.git("remote", "add", "origin", str(path))
+    register(project, 100)
+    project.perf("push")
+    return path
+
+
+def test_a_remote_of_git_whose_path_vanished_is_an_error_and_no_new_folder(project: Project, tmp_path: Path) -> None:
+    origin = bare_origin(project, tmp_path / "origin.git")
+    origin.rename(tmp_path / "elsewhere.git")
+    for verb in ("push", "pull"):
+        assert "git cannot reach" in project.perf(verb, code=None).err
+    assert not origin.exists()
+    origin.mkdir()  # as a mount point without its share
+    assert "git cannot reach" in project.perf("push", code=None).err
+    assert list(origin.iterdir()) == []
+    origin.rmdir()
+    (tmp_path / "elsewhere.git").rename(origin)
+    assert "it is all there" in project.perf("push").err
+
+
+@pytest.mark.parametrize("kind", ["folder", "git"])
+@pytest.mark.parametrize("left", [True, False])
+def test_a_path_that_lost_its_store_is_an_error_until_a_new_one_is_asked_for(
+    project: Project, tmp_path: Path, kind: str, left: bool
+) -> None:
+    shared = tmp_path / "shared"
+    if kind == "git":
+        project.git("init", "--quiet", "--bare", str(shared))
+    register(project, 100)
+    project.perf("remote", "add", "shared", str(shared))
+    project.perf("pull")
+    project.perf("push")
+    shared.rename(tmp_path / "elsewhere")
+    if left:  # as a mount point without its share
+        shared.mkdir()
+    for words in (("push",), ("push", "--dry-run"), ("pull",), ("pull", "--full"), ("remote", "gc")):
+        done = project.perf(*words, code=None)
+        assert done.code != 0
+        assert f"there is no store at {shared} any more" in done.err
+    assert shared.exists() == left
+    assert not left or list(shared.iterdir()) == []
+    assert "pushed 1 profile" in project.perf("push", "--full").err
+    assert "it is all there" in project.perf("pull").err
+
+
+@pytest.mark.parametrize("kind", ["folder", "git"])
+@pytest.mark.parametrize("damage", [None, "junk\n"])
+def test_a_full_pull_mends_profiles_and_notes_and_fsck_names_it(
+    project: Project, tmp_path: Path, kind: str, damage: str | None
+) -> None:
+    profile = register(project, 100)
+    repository = open_repository(project.path).repository
+    note = notes.add(repository.store, "check", "check", b"{}")
+    shared = tmp_path / "shared"
+    if kind == "git":
+        project.git("init", "--quiet", "--bare", str(shared))
+    assert "pull" not in project.perf("fsck").err
+    project.perf("remote", "add", "shared", str(shared))
+    project.perf("push")
+    for id in (profile, note):
+        path = project.path / ".perf" / "objects" / id[:2] / id[2:]
+        path.unlink()
+        if damage:
+            path.write_text(damage)
+    assert "perf pull --full" in project.perf("fsck", code=4).err
+    assert "2 objects" in project.perf("pull", "--full").err
+    project.perf("fsck")
+    assert "it is all there" in project.perf("pull", "--full").err
+
+
+def test_a_full_push_mends_what_the_remote_holds_damaged(project: Project, other: Project, tmp_path: Path) -> None:
+    profile = register(project, 100)
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    path = tmp_path / "shared" / "objects" / profile[:2] / profile[2:]
+    path.unlink()
+    path.write_text("junk\n")
+    refused = other.perf("pull", code=4).err
+    assert "perf push --full" in refused
+    assert "it is all there" not in refused
+    assert "pushed parts of profiles" in project.perf("push", "--full").err
+    other.perf("pull")
+    other.perf("fsck")
 
 
 RULES = """\

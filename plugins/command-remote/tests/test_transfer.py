@@ -14,6 +14,7 @@ from perfcore_command_remote.memory import Memory
 from perfcore_command_remote.transfer import Transferred, transfer
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
+from perfcore_storage_kit import sets
 from perfcore_testing import profiles
 from perfcore_testing.memory import MemoryStorage
 
@@ -348,3 +349,47 @@ def test_what_the_other_side_lost_is_brought_again(here: Store, there: Store) ->
     done = bring(here, there)
     assert (done.objects, done.tagged, done.profiles) == (1, 0, ())
     assert there.load(entry.profile) == here.load(entry.profile)
+
+
+@pytest.mark.parametrize("break_it", ["missing", "junk", "swapped"])
+def test_what_the_other_side_lost_or_holds_damaged_is_mended_where_it_is_verified(
+    here: Store, there: Store, break_it: str
+) -> None:
+    """A profile, a note and an object of a record, each with the bytes of another."""
+    entry = register(here, 1, 100)
+    notes.add(here, "check", "check", b"{}")
+    id = here.put(objects.Object("fleet", "receipt", b"x" * 9))
+    here.storage.create("receipts/x/" + "0" * 40, sets.encode(sets.Record(1, "0" * 40, (id,), b"")))
+    bring(here, there)
+    storage = there.storage
+    assert isinstance(storage, MemoryStorage)
+    note = objects.identify(notes.read(there, "check")[0])
+    keys = [object_key(each) for each in (entry.profile, note, id)]
+    other = storage.read(keys[0]).data
+    for key in keys:
+        if break_it == "missing":
+            storage.delete(key, storage.read(key).tag)
+        else:
+            storage.damage(key, b"junk\n" if break_it == "junk" else other[:-1])
+    assert len([finding for finding in examine(there) if finding.level == "error"]) >= 3
+    dry = bring(here, there, verify=True, dry_run=True)
+    done = bring(here, there, verify=True)
+    assert (done.objects, done.problems) == (dry.objects, ()) == (3, ())
+    assert list(examine(there)) == []
+    assert len(notes.read(there, "check")) == 1
+    assert bring(here, there, verify=True) == Transferred()
+
+
+def test_what_is_damaged_never_takes_the_place_of_what_is_whole(here: Store, there: Store) -> None:
+    entry = register(here, 1, 100)
+    bring(here, there)
+    for store in (here, there):
+        assert isinstance(store.storage, MemoryStorage)
+    key = object_key(entry.profile)
+    whole = there.storage.read(key).data
+    here.storage.damage(key, b"junk\n")  # type: ignore[attr-defined]
+    bring(here, there, verify=True)
+    assert there.storage.read(key).data == whole
+    there.storage.damage(key, b"rubbish\n")  # type: ignore[attr-defined]
+    assert any(entry.profile in problem for problem in bring(here, there, verify=True).problems)
+    assert there.storage.read(key).data == b"rubbish\n"

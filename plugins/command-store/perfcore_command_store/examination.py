@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -13,6 +13,7 @@ from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
 from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key, key_id, object_key, too_large
+from perfcore.text import plural
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from perfcore.store.pending import Pending
 
 SCHEMA = 1
+_NAMED = 3  # of the profiles that nothing refers to: a removal of many leaves many, which is no fault
 
 
 @attrs.frozen(kw_only=True)
@@ -56,8 +58,10 @@ def examine(store: Store) -> Iterator[Finding]:
     present: dict[str, str] = {}
     references: list[tuple[str, str, str]] = []
     refused: list[Finding] = []
+    sources = set[str]()
     damage = store.storage.damaged(OBJECTS) if hasattr(store.storage, "damaged") else ()
     yield from (Finding(key=OBJECTS, level="error", text=text) for text in damage)
+    is_broken = bool(damage)
     for key, data in store.read_many(_readable(store, refused, bool(damage))):
         try:
             if isinstance(data, PerfError):
@@ -65,6 +69,7 @@ def examine(store: Store) -> Iterator[Finding]:
             present[key_id(key)] = _kind(key, data)
             references += [(id, kind, key) for id, kind in _references(key, data)]
         except PerfError as error:
+            is_broken = True
             present.pop(key_id(key), None)
             yield Finding(key=key, level="error", text=error.message)
     yield from refused
@@ -72,11 +77,17 @@ def examine(store: Store) -> Iterator[Finding]:
         if damage := waiting.damage or _damage(waiting):
             yield Finding(key=waiting.key, level="error", text=damage)
         if waiting.profile is None:
+            is_broken = True
             continue
+        sources.update(waiting.profile.sources)
         content = store.read_key(waiting.key)
         if content is not None:
             references += [(id, kind, waiting.key) for id, kind in _references(waiting.key, content)]
-    yield from _examine_sets(store, present)
+    referred = {id for id, _, _ in references} | sources
+    of_sets = list(_examine_sets(store, present, referred))
+    yield from of_sets
+    if not (is_broken or of_sets):  # or what a damaged index refers to would be named
+        yield from _unreferred(present, referred)
     held = {id for id, _, by in references if _is_root(by, present)}
     for id, kind, by in dict.fromkeys(references):
         # Others may be writing: what seems to be missing is looked for once more, and so is the reference to it.
@@ -90,14 +101,24 @@ def examine(store: Store) -> Iterator[Finding]:
             yield Finding(key=by, level="note", text=f"{wrong}; nothing refers to this either: `perf gc` removes it")
 
 
-def _examine_sets(store: Store, present: Mapping[str, str]) -> Iterator[Finding]:
-    """What is wrong with the records of sets."""
+def _unreferred(present: Mapping[str, str], referred: Container[str]) -> Iterator[Finding]:
+    """The profiles and notes that nothing refers to, such as those of an index that was lost."""
+    for kind in ("profile", "note"):
+        if ids := sorted(id for id, actual in present.items() if actual == kind and id not in referred):
+            named = ", ".join(id[:10] for id in ids[:_NAMED]) + (", …" if len(ids) > _NAMED else "")
+            text = f"nothing refers to {plural(len(ids), kind)}: {named}; `perf gc` removes them after their grace"
+            yield Finding(key=OBJECTS, level="note", text=text)
+
+
+def _examine_sets(store: Store, present: Mapping[str, str], referred: set[str]) -> Iterator[Finding]:
+    """What is wrong with the records of sets, whose ids are added to `referred`."""
     for prefix in sets.KEY_SPACES:
         for key, data in store.read_many(row.key for row in store.storage.list(prefix)):
             try:
                 if isinstance(data, PerfError):
                     raise data
                 for id in sets.decode(data, key).ids:
+                    referred.add(id)
                     if id not in present and _kind_now(store, id) is None and store.read_key(key) == data:
                         yield Finding(key=key, level="error", text=f"object {id} is missing or damaged")
             except PerfError as error:

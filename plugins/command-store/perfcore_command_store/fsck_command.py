@@ -28,5 +28,15 @@ def fsck(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", hel
     for finding in result.findings if not as_json else ():
         console.line(f"{finding.level}: {finding.key}: {printable(finding.text)}")
     if result.errors:
-        raise FormatError(f"{plural(result.errors, 'part')} of the store damaged or missing; the rest is usable")
+        raise FormatError(
+            f"{plural(result.errors, 'part')} of the store damaged or missing; the rest is usable",
+            hint="`perf pull --full` brings back the objects that a remote has" if _has_remote(console) else None,
+        )
     console.say("OK: nothing is damaged or missing")
+
+
+def _has_remote(console: Console) -> bool:
+    """Whether there is a place to pull from."""
+    repository = console.repository
+    of_vcs = hasattr(repository.vcs, "remotes") and repository.vcs.remotes()
+    return "pull" in console.plugins.names("command") and bool(repository.config.get("remotes") or of_vcs)
