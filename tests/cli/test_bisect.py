@@ -136,6 +136,28 @@ def test_the_version_that_made_it_slower_is_found(history: History) -> None:
     assert here.git("status", "--porcelain").out == ""
 
 
+def test_the_next_step_names_the_profiles_that_it_makes(history: History) -> None:
+    """Also beside older profiles, pending and registered."""
+    here = history.here
+    for words in ((), (), ("--add", "--version", history.ids["version 9"])):
+        here.perf("collect", "work", *words, *COMMAND)
+    lines = here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND).out.splitlines()
+    before, culprit = (history.ids[word][:10] for word in ("version 8", "version 9"))
+    (collect,) = (line for line in lines if line.startswith("see where: "))
+    assert f"-v {before} -v {culprit} --add -- {sys.executable}" in collect
+    assert f"and then:  perf diff {before}:0@i {culprit}:1@i" in lines
+
+
+def test_a_suite_is_not_a_program_to_sample(here: Here) -> None:
+    for value in (100, 130):
+        here.commit(f"{value}", **{"benchmarks/bench_work.py": f"def track_work():\n    return {value}\n"})
+    suite = ("--collector", "bench", "--benchmark", "bench_work.track_work", "--", "benchmarks")
+    done = here.perf("bisect", "HEAD~1", "HEAD", *suite)
+    assert "this version made it worse: +30.0 %" in done.out
+    assert "see where" not in done.out
+    assert "perf diff" not in done.out
+
+
 def test_what_is_printed_for_programs_says_everything(history: History) -> None:
     done = history.here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND)
     found = done.json
