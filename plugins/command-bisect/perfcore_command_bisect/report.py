@@ -77,6 +77,8 @@ def conclusion(context: CommandContext, result: BisectResult) -> Iterator[str]:
         yield from _alike(status, good, bad, runs)
     else:
         yield from _found(context, result, runs)
+    if result.known and status.stopped not in ("runs", "time"):
+        yield "nothing was measured now, as this bisection had ended; with --reset, the same command line begins anew"
 
 
 def _identical(asked: Journal, good: str, bad: str) -> Iterator[str]:
@@ -133,8 +135,20 @@ def _found(context: CommandContext, result: BisectResult, runs: str) -> Iterator
     sure = _percentage(status.candidates.probability)
     if status.stopped == "found":
         lead = "this version" if len(versions) == 1 else "one of these versions, which no measurement tells apart,"
-        size = f"{_word(belief, status.journal)}: {_size(belief.change, status)}"
-        yield context.paint(f"{lead} made it {size}; probability {sure}, {runs}", "bold")
+        word = _word(status)
+        if not status.is_worse:
+            yield f"the bad end is not worse than the good one: it is {word}"
+        if status.own_change_is_sure:
+            made = f"{lead} made it {word}: {_size(belief.change, status)}; probability {sure}, {runs}"
+            yield context.paint(made, "bold")
+        else:
+            yield context.paint(f"{lead} made it {word}; probability {sure}, {runs}", "bold")
+            gap = belief.gap
+            ends = f"; the ends differ by {_size((gap.value, gap.low, gap.high), status)}" if gap else ""
+            yield f"the size of its own change is less sure: {_size(belief.change, status)}{ends}"
+        if not status.is_worse:
+            direction = "lower" if status.journal.better == "higher" else "higher"
+            yield f"if this is what you look for, say so: --better {direction}"
     else:
         yield f"inconclusive {_INCONCLUSIVE[str(status.stopped)].format(runs=runs)}; the likeliest, with {sure}:"
         if belief.effect is not None and status.candidates.probability >= status.journal.confidence:
@@ -227,8 +241,7 @@ def _unsigned(shown: str) -> str:
     return shown[1:] if shown in ("+0.0 %", "-0.0 %") else shown
 
 
-def _word(belief: Belief, found: Journal) -> str:
-    worse = (belief.change[0] > 0) == (found.better != "higher")
-    if found.unit in TIMES:
-        return "slower" if worse else "faster"
-    return "worse" if worse else "better"
+def _word(status: Status) -> str:
+    if status.journal.unit in TIMES:
+        return "slower" if status.rises else "faster"
+    return "worse" if status.is_worse else "better"
