@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated, Optional
 
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError
 from perfcore.text import plural, printable
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
