@@ -181,9 +181,8 @@ class Collection(msgspec.Struct):
 
     def _plan(self, jobs: Sequence[Job]) -> Plan:
         request, repository = self.request, self.repository
-        shares, seconds = [job.collector.params["budget"] for job in jobs], None
-        if shares and None not in shares:
-            seconds = sum(shares)
+        shares = [job.collector.params["budget"] for job in jobs]
+        seconds = sum(shares) if shares and None not in shares else None
         plan = resolve(Plan(jobs=tuple(jobs), checkpoint=CHECKPOINT, seconds=seconds), self.context)
         if request.versions is None:
             source = Source(kind="path", root=repository.root)

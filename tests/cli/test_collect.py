@@ -463,3 +463,10 @@ def test_log_and_matrix_take_the_same_dates(here: Here, dated: dict[str, str]) -
     assert [line.split()[0] for line in lines] == [dated["12"][:10], dated["11"][:10]]
     done = here.perf("run", "job", "--command", "true", "--repeat", "1", "--json", *window, env={"TZ": "UTC"})
     assert [row["version"] for row in done.json["profiles"]] == [dated["11"], dated["12"]]
+
+
+def test_a_folder_that_a_version_lacks_is_told_with_a_folder_that_it_has(here: Here) -> None:
+    here.write("below/file", "")
+    done = here.perf(*FAST, "--version", "HEAD", "--", "true", cwd=here.path / "below", code=None)
+    assert "--cwd ." in done.err
+    here.perf(*FAST, "--version", "HEAD", "--cwd", ".", "--", "true", cwd=here.path / "below")
