@@ -199,8 +199,8 @@ class Console:
 
     def output_to(self, path: Path | None, *, force: bool = False, browse: bool = False) -> None:
         """Send what is written to a file, which is there when the command has ended well, complete; a browser
-        may open it then."""
-        if path is None:
+        may open it then. `-` is standard output."""
+        if path is None or str(path) in ("-", "/dev/stdout"):
             return
         self._browse = browse
         if path.exists() and not force:

@@ -94,12 +94,12 @@ def unknown_command(ctx: Any, word: str, names: Sequence[str], verb: str = "") -
     """The error for a word that is no command, or none below a verb, with the distribution that would bring it, or the
     nearest of the `names` that are there."""
     plugins, path = console_of(ctx).plugins, f"perf {verb}".rstrip()
-    place = f"`{path}`" if verb else path
     command = f"{verb}.{word}" if verb else word
     if command not in COMMANDS or "." in word:
-        hint = nearest(word, names) or f"`{path} --help` lists them"
-    elif not plugins.is_announced("command", command):
-        hint = f"pip install {COMMANDS[command]}"
+        below = next((name for name in (*plugins.commands(), *COMMANDS) if name.endswith(f".{word}")), "")
+        true = f"did you mean `perf {below.replace('.', ' ')}`?" if below else nearest(word, names, alike=0.65)
+        hint = true or f"`{path} --help` lists them"
     else:
-        hint = f"{COMMANDS[command]} is disabled"
-    return UsageError(f"{place} has no command '{printable(word)}'", hint=hint)
+        state = "{} is disabled" if plugins.is_announced("command", command) else "pip install {}"
+        hint = state.format(COMMANDS[command])
+    return UsageError(f"{f'`{path}`' if verb else path} has no command '{printable(word)}'", hint=hint)

@@ -57,7 +57,10 @@ def _show_long(console: Console) -> None:
     pending = pending_profiles.walk(repository.store, outline="summary")
     if pending:
         console.line()
-        console.line(f"{plural(len(pending), 'pending profile')} (register: perf add 0@p; drop: perf rm 0@p):")
+        addable = [(i, p.profile.origin) for i, p in enumerate(pending) if head and p.profile and not p.profile.dirty]
+        choice = next((f"{i}@p" for i, origin in addable if origin in (None, head)), "--all")
+        register = f"register: perf add {choice}; " if addable else ""
+        console.line(f"{plural(len(pending), 'pending profile')} ({register}drop: perf rm 0@p):")
         rows = [(f"  {i}@p", *listing.pending_cells(waiting, head)) for i, waiting in enumerate(pending)]
         console.write("".join(f"{line}\n" for line in align(rows)))
         if any(waiting.profile and waiting.profile.incomplete for waiting in pending):

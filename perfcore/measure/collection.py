@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from perfcore.errors import LeftOutError, PerfError
+from perfcore.errors import LeftOutError, PerfError, UsageError
 from perfcore.measure import runner
 from perfcore.measure.collect_result import CollectResult, Failure, SavedProfile, summarize
 from perfcore.measure.execution import chosen_executor, executor_name, resolve, runner_context, submit
@@ -123,6 +123,8 @@ class Collection(msgspec.Struct):
         """The jobs of all versions, oldest first; those of the working tree in its directories."""
         if self.request.versions is None:
             version, dirty = tree_state(self.repository)
+            if dirty and self.request.register:
+                raise UsageError("--add: the tree has uncommitted changes", hint="commit them, or name --version HEAD")
             places = [tree_directory(self.repository.root, job.cwd, None) for job in self.request.jobs]
             return tuple(
                 replace(job, version=version, dirty=dirty, cwd=place)
@@ -179,9 +181,8 @@ class Collection(msgspec.Struct):
 
     def _plan(self, jobs: Sequence[Job]) -> Plan:
         request, repository = self.request, self.repository
-        shares, seconds = [job.collector.params["budget"] for job in jobs], None
-        if shares and None not in shares:
-            seconds = sum(shares)
+        shares = [job.collector.params["budget"] for job in jobs]
+        seconds = sum(shares) if shares and None not in shares else None
         plan = resolve(Plan(jobs=tuple(jobs), checkpoint=CHECKPOINT, seconds=seconds), self.context)
         if request.versions is None:
             source = Source(kind="path", root=repository.root)
@@ -244,9 +245,8 @@ class Collection(msgspec.Struct):
     def _complete(self, target: _Target, profile: Profile) -> None:
         """Save a profile with all its runs in the place of the incomplete one."""
         if target.earlier is not None:
-            context = self.context
-            profile = replace(profile, incomplete=False)
-            profile = runner.postprocess(profile, target.job.postprocessors, context.plugins, context.options)
+            profile, tools = replace(profile, incomplete=False), target.job.postprocessors
+            profile = runner.postprocess(profile, tools, self.context.plugins, self.context.options)
         try:
             pending = self.repository.replace(target.pending, profile)
         except PerfError as error:
@@ -265,7 +265,7 @@ class Collection(msgspec.Struct):
             try:
                 entry = self.repository.register(Ref(kind="pending", pending=pending), profile.origin)[1]
             except PerfError as error:
-                self._fail(pending.name, error)
+                self._fail(printable(target.job.title), error)
         self.profiles.append(SavedProfile(job=target.job, profile=profile, pending=pending, entry=entry))
 
     def _interrupted(self, targets: Sequence[_Target]) -> None:

@@ -108,8 +108,8 @@ def configured_build(
 
 def working_directory(repository: Repository, path: Path | None = None) -> Path:
     """The user's directory, or `path` below the root, relative to the root: commands run there in every version."""
-    directory = repository.cwd if path is None else repository.root / path
-    return directory.relative_to(repository.root) if directory.is_relative_to(repository.root) else directory
+    root, directory = repository.root, repository.cwd if path is None else repository.root / path
+    return directory.relative_to(root) if directory.is_relative_to(root) else directory
 
 
 def tree_state(repository: Repository) -> tuple[str | None, bool]:
@@ -133,7 +133,8 @@ def tree_directory(tree: Path, cwd: Path, version: str | None) -> Path:
     if not directory.is_relative_to(tree.resolve()):
         raise UsageError(f"{cwd} is outside the tree that is measured")
     if not directory.is_dir():
-        raise UsageError(f"there is no folder {cwd} in {f'version {version[:10]}' if version else tree}")
+        name = f"version {version[:10]}" if version else tree
+        raise UsageError(f"there is no folder {cwd} in {name}", hint="--cwd . runs in the root of the tree")
     return tree / cwd
 
 

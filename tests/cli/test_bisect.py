@@ -12,10 +12,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
+from perfcore_command_bisect import journal as journals
+from perfcore_command_bisect import report
+from perfcore_command_bisect.bayes import BayesianSearch
+from perfcore_command_bisect.engine import Bisection
+from perfcore_command_bisect.result import BisectResult
 from perfcore_testing.processes import PATIENCE
 
+from perfcore.cli.console import new_console
 from perfcore.locks import Lock
+from perfcore.model.listener import SilentListener
 from perfcore.model.record import replace
 from perfcore.store.lookup import Ref
 
@@ -134,6 +142,28 @@ def test_the_version_that_made_it_slower_is_found(history: History) -> None:
     assert list(here.home.rglob("tree-*/work.py")) == []
     assert here.git("worktree", "list").out.count("\n") == 1
     assert here.git("status", "--porcelain").out == ""
+
+
+def test_the_next_step_names_the_profiles_that_it_makes(history: History) -> None:
+    """Also beside older profiles, pending and registered."""
+    here = history.here
+    for words in ((), (), ("--add", "--version", history.ids["version 9"])):
+        here.perf("collect", "work", *words, *COMMAND)
+    lines = here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND).out.splitlines()
+    before, culprit = (history.ids[word][:10] for word in ("version 8", "version 9"))
+    (collect,) = (line for line in lines if line.startswith("see where: "))
+    assert f"-v {before} -v {culprit} --add -- {sys.executable}" in collect
+    assert f"and then:  perf diff {before}:0@i {culprit}:1@i" in lines
+
+
+def test_a_suite_is_not_a_program_to_sample(here: Here) -> None:
+    for value in (100, 130):
+        here.commit(f"{value}", **{"benchmarks/bench_work.py": f"def track_work():\n    return {value}\n"})
+    suite = ("--collector", "bench", "--benchmark", "bench_work.track_work", "--", "benchmarks")
+    done = here.perf("bisect", "HEAD~1", "HEAD", *suite)
+    assert "this version made it worse: +30.0 %" in done.out
+    assert "see where" not in done.out
+    assert "perf diff" not in done.out
 
 
 def test_what_is_printed_for_programs_says_everything(history: History) -> None:
@@ -401,7 +431,9 @@ def test_one_that_is_not_over_is_named_with_its_command(history: History) -> Non
 def test_a_finished_one_makes_room_for_another(history: History) -> None:
     here = history.here
     here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
-    assert history.ids["version 9"] in here.perf("bisect").out
+    again = here.perf("bisect")
+    assert history.ids["version 9"] in again.out
+    assert "nothing was measured now, as this bisection had ended; with --reset" in again.out
     done = here.perf(*BISECT, "HEAD~12", "HEAD", *COMMAND)
     assert "taken already" not in done.out
 
@@ -469,6 +501,52 @@ def test_ends_of_which_nobody_knows_whether_they_differ_are_told(here: Here, tmp
     done = here.perf(*BISECT, "HEAD~2", "HEAD", "--max-runs", "12", *turns, *COMMAND, code=8)
     assert "which is not surely more than 1 %; 8 runs" in done.out
     assert "lie further apart" in done.out
+
+
+@pytest.fixture
+def quicker(here: Here) -> History:
+    """Four versions, the third of which is faster."""
+    made = History(here)
+    for number in range(4):
+        made.add(f"version {number}", 100 if number < 2 else 70)
+    here.perf("config", "trust", "--yes")
+    return made
+
+
+def test_an_end_that_is_no_worse_is_no_success(quicker: History) -> None:
+    here = quicker.here
+    done = here.perf(*BISECT, "HEAD~3", "HEAD", *COMMAND, code=8)
+    assert "the bad end is not worse than the good one: it is better" in done.out
+    assert "this version made it better: -" in done.out
+    assert quicker.ids["version 2"] in done.out
+    assert "--better higher" in done.out
+
+
+def test_who_looks_for_an_improvement_gets_it(quicker: History) -> None:
+    done = quicker.here.perf(*BISECT, "HEAD~3", "HEAD", "--better", "higher", *COMMAND)
+    assert quicker.ids["version 2"] in done.out
+    assert "is not worse" not in done.out
+
+
+def test_a_change_whose_interval_contains_nothing_is_not_said_to_have_a_size(history: History) -> None:
+    """The answer is sure by what all versions explain together, before its own runs tell how much it changed."""
+    here = history.here
+    here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
+    stored = journals.read(here.path / ".perf")
+    assert stored is not None
+    status = Bisection(here.repository, stored, SilentListener(), BayesianSearch()).status()
+    assert status.belief.effect is not None
+    assert status.own_change_is_sure
+    effect = attrs.evolve(status.belief.effect, low=-0.1, value=-0.01, high=0.3)
+    unsure = attrs.evolve(status, belief=attrs.evolve(status.belief, effect=effect))
+    assert not unsure.own_change_is_sure
+    assert unsure.is_worse
+    version = here.repository.vcs.get_minor_version_info(history.ids["version 9"])
+    console = new_console(directory=here.path)
+    lines = list(report.conclusion(console, BisectResult(unsure, (version,))))
+    (made,) = (line for line in lines if "this version" in line)
+    assert made.startswith("this version made it worse; probability ")
+    assert any(re.fullmatch(r"the size of its own change is less sure: .*; the ends differ by \+.*", x) for x in lines)
 
 
 def test_forgetting(history: History) -> None:

@@ -332,8 +332,12 @@ def test_commands_of_a_versioned_file_run_only_after_the_user_trusted_them(here:
 def test_uncommitted_changes_are_measured_marked_and_never_registered(here: Here) -> None:
     here.perf(*FAST, "--add", "--", "true")
     here.write("README", "changed\n")
-    done = here.perf(*FAST, "--add", "--", "true", code=2)
+    done = here.perf(*FAST, "--add", "--", "touch", "ran", code=2)
     assert "uncommitted changes" in done.err
+    assert not (here.path / "ran").exists(), "that was known before the first run"
+    assert here.perf("status", "--json").json["pending"] == []
+    assert here.perf(*FAST, "--add", "--version", "HEAD", "--json", "--", "ls").json["profiles"]
+    here.perf(*FAST, "--", "true")
     (row,) = here.perf("status", "--json").json["pending"]
     assert row["dirty"] is True
     assert "uncommitted changes" in here.perf("status").out
@@ -341,7 +345,7 @@ def test_uncommitted_changes_are_measured_marked_and_never_registered(here: Here
     assert "cpu" in here.perf("check", "0@p", "--threshold", "5", code=None).out
     assert "belongs to no version" in here.perf("add", "0@p", code=2).err
     assert "left out" in here.perf("add", "--all").err
-    assert len(here.perf("status", "--json").json["profiles"]) == 1
+    assert len(here.perf("status", "--json").json["profiles"]) == 2
 
 
 def test_help_lists_the_options_of_schedule_and_collector_with_defaults(here: Here) -> None:
@@ -459,3 +463,10 @@ def test_log_and_matrix_take_the_same_dates(here: Here, dated: dict[str, str]) -
     assert [line.split()[0] for line in lines] == [dated["12"][:10], dated["11"][:10]]
     done = here.perf("run", "job", "--command", "true", "--repeat", "1", "--json", *window, env={"TZ": "UTC"})
     assert [row["version"] for row in done.json["profiles"]] == [dated["11"], dated["12"]]
+
+
+def test_a_folder_that_a_version_lacks_is_told_with_a_folder_that_it_has(here: Here) -> None:
+    here.write("below/file", "")
+    done = here.perf(*FAST, "--version", "HEAD", "--", "true", cwd=here.path / "below", code=None)
+    assert "--cwd ." in done.err
+    here.perf(*FAST, "--version", "HEAD", "--cwd", ".", "--", "true", cwd=here.path / "below")

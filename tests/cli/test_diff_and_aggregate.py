@@ -115,7 +115,7 @@ def test_a_difference_without_stacks(here: Here) -> None:
     here.collect("true")
     here.collect("true")
     done = here.perf("diff", "0@p", "1@p")
-    assert done.lines[-1].endswith("all")
+    assert done.lines[-2].endswith("all")
 
 
 def test_a_number_is_told_with_what_it_counts(here: Here) -> None:
@@ -127,7 +127,7 @@ def test_a_number_is_told_with_what_it_counts(here: Here) -> None:
         Repository.open(here.path).save(profile({"resources": table.build()}, created=amount))
     found = here.perf("diff", "0@p", "1@p", "--json").json
     assert [(place["place"], place["target"]) for place in found["places"]] == [("cpu unknown", 6), ("cpu 0", 2)]
-    assert here.perf("diff", "0@p", "1@p").lines[-1].endswith("  cpu 0")
+    assert here.perf("diff", "0@p", "1@p").lines[-2].endswith("  cpu 0")
 
 
 def test_aggregate_adds_up(two: Here) -> None:

@@ -104,3 +104,19 @@ def test_a_broken_command_does_not_hide_the_help_of_the_others(here: Here, site:
     assert "cannot be used" in listed
     assert "  list " in listed
     assert "acme-boom" in here.real.perf("plugins", "boom", env=site.env, code=5).err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("ack",), "did you mean `perf check ack`?"),
+        (("triage",), "did you mean `perf check triage`?"),
+        (("accept",), "`perf --help` lists them"),
+        (("reset",), "`perf --help` lists them"),
+        (("config", "list"), "`perf config --help` lists them"),
+        (("lgo",), "did you mean 'log'?"),
+        (("plugins", "check", "collector:wall"), "pip install -e FOLDER"),
+    ],
+)
+def test_a_hint_names_a_command_that_is_meant_or_none(here: Here, words: tuple[str, ...], hint: str) -> None:
+    assert hint in here.perf(*words, code=None).err

@@ -350,3 +350,16 @@ def test_import_says_which_file_is_no_profile(here: Here) -> None:
     assert "perf" in done.err
     assert "nothing.perf" in here.perf("import", "nothing.perf", code=3).err
     assert "is a directory" in here.perf("import", ".", code=2).err
+
+
+def test_a_tag_is_no_name_of_a_version(here: Here) -> None:
+    here.register()
+    for name in ("HEAD", "main", here.head[:10]):
+        assert "is a name of version" in here.perf("tag", name, "0@i", code=2).err
+
+
+def test_a_tag_that_is_not_there_is_called_one(here: Here) -> None:
+    here.register()
+    here.perf("tag", "release", "0@i")
+    assert "there is no tag 'zz'" in here.perf("tag", "-d", "zz", code=3).err
+    assert "did you mean 'release'?" in here.perf("tag", "-d", "relaese", code=3).err

@@ -42,6 +42,16 @@ def test_uncommitted_changes_are_said(here: Here) -> None:
     assert "uncommitted changes" in here.perf("status").out
 
 
+def test_the_named_profile_can_be_registered(here: Here) -> None:
+    here.save(dirty=True)
+    assert "1 pending profile (drop: perf rm 0@p):" in here.perf("status").lines
+    here.save(created=profiles.CREATED + 1)
+    assert "2 pending profiles (register: perf add 1@p; drop: perf rm 0@p):" in here.perf("status").lines
+    here.commit("Second")
+    assert "2 pending profiles (register: perf add --all; drop: perf rm 0@p):" in here.perf("status").lines
+    assert "registered for" in here.perf("add", "--all").out
+
+
 def test_a_kind_of_the_collectors_own_is_told(here: Here) -> None:
     """Profiles of such two types cannot be compared, so that they should not look alike."""
     whole = profiles.timed()

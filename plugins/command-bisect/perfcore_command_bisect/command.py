@@ -105,7 +105,7 @@ def bisect(
 
     GOOD and BAD are measured first; if they do not differ by --threshold, the bisection ends. Then each step measures
     the most informative version, interleaved with an end. Without arguments, an interrupted bisection continues. The
-    exit code is 0 if the version was found and 8 if the result is inconclusive.
+    exit code is 0 if the version was found, and 8 if the result is inconclusive or BAD is better than GOOD.
     """
     context: CommandContext = ctx.obj
     if reset and not (what or auto):
@@ -144,7 +144,7 @@ def bisect(
         context.history.repository, options, context, confirm=functools.partial(_confirm, context)
     ) as bisection:
         result = _run(context, bisection, as_json)
-    if not result.found:
+    if not (result.found and result.status.is_worse):
         raise typer.Exit(INCONCLUSIVE)
 
 

@@ -171,13 +171,15 @@ class Bisection:
         command = self.journal.command
         self._built = configured_build(self.repository, skip=not command.build, rebuild=command.rebuild)
         ends = self.journal.versions[0], self.journal.versions[-1]
+        known = bool(self.journal.readings)
         with Versions(self.repository, self._built, keep=ends) as trees:
             while True:
                 status = self.status()
                 if status.stopped:
                     versions = tuple(self._version(index) for index in status.candidates.places)
-                    return BisectResult(status, versions)
+                    return BisectResult(status, versions, known)
                 self._step(trees, status)
+                known = False
 
     def status(self) -> Status:
         """The state after the observations so far."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
+import shutil
 import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
@@ -24,6 +27,7 @@ from perfcore_command_bisect.search import Belief, credible
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import CommandContext
+    from perfcore.repository import Repository
 
 _BAR, _SUBJECT, _REASON = 32, 40, 60  # columns
 _NOTHING = "·"
@@ -73,6 +77,8 @@ def conclusion(context: CommandContext, result: BisectResult) -> Iterator[str]:
         yield from _alike(status, good, bad, runs)
     else:
         yield from _found(context, result, runs)
+    if result.known and status.stopped not in ("runs", "time"):
+        yield "nothing was measured now, as this bisection had ended; with --reset, the same command line begins anew"
 
 
 def _identical(asked: Journal, good: str, bad: str) -> Iterator[str]:
@@ -129,8 +135,20 @@ def _found(context: CommandContext, result: BisectResult, runs: str) -> Iterator
     sure = _percentage(status.candidates.probability)
     if status.stopped == "found":
         lead = "this version" if len(versions) == 1 else "one of these versions, which no measurement tells apart,"
-        size = f"{_word(belief, status.journal)}: {_size(belief.change, status)}"
-        yield context.paint(f"{lead} made it {size}; probability {sure}, {runs}", "bold")
+        word = _word(status)
+        if not status.is_worse:
+            yield f"the bad end is not worse than the good one: it is {word}"
+        if status.own_change_is_sure:
+            made = f"{lead} made it {word}: {_size(belief.change, status)}; probability {sure}, {runs}"
+            yield context.paint(made, "bold")
+        else:
+            yield context.paint(f"{lead} made it {word}; probability {sure}, {runs}", "bold")
+            gap = belief.gap
+            ends = f"; the ends differ by {_size((gap.value, gap.low, gap.high), status)}" if gap else ""
+            yield f"the size of its own change is less sure: {_size(belief.change, status)}{ends}"
+        if not status.is_worse:
+            direction = "lower" if status.journal.better == "higher" else "higher"
+            yield f"if this is what you look for, say so: --better {direction}"
     else:
         yield f"inconclusive {_INCONCLUSIVE[str(status.stopped)].format(runs=runs)}; the likeliest, with {sure}:"
         if belief.effect is not None and status.candidates.probability >= status.journal.confidence:
@@ -142,21 +160,40 @@ def _found(context: CommandContext, result: BisectResult, runs: str) -> Iterator
         yield f"  {printable(version.author)} <{printable(version.email)}>, {_date(version)}"
         yield f"  {printable(version.subject)}"
     yield ""
-    yield from _next(status, versions)
+    yield from _next(context.history.repository, status, versions)
 
 
-def _next(status: Status, versions: Sequence[MinorVersion]) -> Iterator[str]:
+def _next(repository: Repository, status: Status, versions: Sequence[MinorVersion]) -> Iterator[str]:
     if status.stopped == "runs":
         yield f"go on: perf bisect --max-runs {2 * status.journal.max_runs}"
     elif status.stopped == "time":
         yield "go on: perf bisect"
-    elif status.stopped == "found":
+    elif status.stopped == "found" and _starts_program(repository, status.journal):
         command = status.journal.command
         before = versions[0].parents[0] if versions[0].parents else status.journal.versions[0]
-        words = command.argv[0] if command.shell else shlex.join(command.argv)
-        pair = f"-v {before[:10]} -v {versions[-1].short}"
-        yield f"see where: perf collect sample {pair} {'--shell ' * command.shell}-- {printable(words)}"
-        yield "and then:  perf diff 0@p 1@p"
+        folder = "" if command.cwd == "." else f"--cwd {shlex.quote(command.cwd)} "
+        variables = "".join(f"-e {shlex.quote(f'{name}={value}')} " for name, value in sorted(command.env.items()))
+        options = f"{folder}{variables}{'--shell ' * command.shell}{'--no-build ' * (not command.build)}"
+        pair = before[:10], versions[-1].short
+        revisions = " ".join(f"-v {version}" for version in pair)
+        words = printable(f"{options}-- {command.argv[0] if command.shell else shlex.join(command.argv)}")
+        yield f"see where: perf collect sample {revisions} --add {words}"
+        # Registered ones stand behind those that the version has; the numbers of pending ones depend on all of them.
+        counts = (len(repository.entries(version)) for version in (before, versions[-1].id))
+        names = (f"{version}:{count}@i" for version, count in zip(pair, counts, strict=True))
+        yield f"and then:  perf diff {' '.join(names)}"
+
+
+def _starts_program(repository: Repository, journal: Journal) -> bool:
+    """Whether the first word is a program, as far as anyone can tell without the tree of a version: the collectors of
+    suites get folders and files instead, which no other collector can start."""
+    command = journal.command
+    if command.shell:
+        return True
+    path = Path(repository.root, command.cwd, command.argv[0])
+    if "/" in command.argv[0]:  # of one that is not there, a build may make it
+        return not path.exists() or (path.is_file() and os.access(path, os.X_OK))
+    return not path.is_dir() and shutil.which(command.argv[0]) is not None
 
 
 def _alike(status: Status, good: str, bad: str, runs: str) -> Iterator[str]:
@@ -204,8 +241,7 @@ def _unsigned(shown: str) -> str:
     return shown[1:] if shown in ("+0.0 %", "-0.0 %") else shown
 
 
-def _word(belief: Belief, found: Journal) -> str:
-    worse = (belief.change[0] > 0) == (found.better != "higher")
-    if found.unit in TIMES:
-        return "slower" if worse else "faster"
-    return "worse" if worse else "better"
+def _word(status: Status) -> str:
+    if status.journal.unit in TIMES:
+        return "slower" if status.rises else "faster"
+    return "worse" if status.is_worse else "better"

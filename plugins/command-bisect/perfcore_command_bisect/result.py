@@ -39,14 +39,33 @@ class Status:
     threshold: float
     stopped: Stopped | None = None
 
+    @property
+    def own_change_is_sure(self) -> bool:
+        """Whether the likeliest version surely made a change of its own: the whole interval is on one side of 0. How
+        likely it is to be the answer comes from what all versions explain, and may be sure before."""
+        _, low, high = self.belief.change
+        return low > 0 or high < 0
+
+    @property
+    def rises(self) -> bool:
+        """Whether the metric became larger, as far as is known."""
+        gap = self.belief.gap
+        return (self.belief.change[0] if self.own_change_is_sure or gap is None else gap.value) > 0
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the change is for the worse, as its direction is understood."""
+        return self.rises == (self.journal.better != "higher")
+
 
 @attrs.frozen
 class BisectResult:
     """The end of a bisection. `versions` are the likeliest to have made the change, which no measurement tells apart;
-    `found` says whether they are as sure as was asked."""
+    `found` says whether they are as sure as was asked. With `known` the bisection had ended before."""
 
     status: Status
     versions: tuple[MinorVersion, ...]
+    known: bool = False
 
     @property
     def found(self) -> bool:

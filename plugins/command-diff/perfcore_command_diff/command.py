@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ from perfcore.cli.console import Console
 from perfcore.errors import UsageError
 from perfcore.model import PairSide, ViewData
 from perfcore.model.record import replace
+from perfcore.profile.stacks import has_stacks
 from perfcore.store.lookup import Ref
 from perfcore.text import align, clip, percent, plural, printable, quantity
 from perfcore_command_diff import engine, matching, selection
@@ -149,7 +151,15 @@ def _lines(result: DiffResult, refs: Sequence[Ref], head: int) -> Iterator[str]:
     rows = table.rows[:head] if head else table.rows
     if not rows:
         yield "no difference"
-        return
+    else:
+        yield from _table(result, rows)
+    if not has_stacks(result.profile.tables):  # whole commands, which checks compare too
+        names = " ".join(printable(shlex.quote(ref.name)) for ref in refs)
+        yield f"whether this is more than noise: perf check {names}, or perf compare"
+
+
+def _table(result: DiffResult, rows: Sequence[DiffRow]) -> Iterator[str]:
+    table = result.table
     has_own = any(row.own is not None for row in rows)
     header = ("own change", "change", "baseline", "target", "function", "file")
     cells: list[tuple[str, ...]] = [header if has_own else ("change", "baseline", "target", "where")]
@@ -164,6 +174,8 @@ def _scale(result: DiffResult) -> str:
     if result.scale is Scale.TOTAL:
         return ", target scaled to the total of the baseline"
     several = any(side.runs != 1 for side in result.sides)
+    if result.medians and several:
+        return ", median of the runs"
     return " per run" if result.scale is Scale.RUN and several else ""
 
 

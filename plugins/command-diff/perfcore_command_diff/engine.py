@@ -34,6 +34,7 @@ _NOTES = {
     Scale.RUN: ("amounts are those of one run",),
     Scale.TOTAL: ("amounts of the target are scaled to the total of the baseline",),
 }
+_MEDIANS = ("amounts are medians of the runs",)
 
 
 @attrs.frozen(kw_only=True)
@@ -105,11 +106,13 @@ class DiffSide:
 @attrs.frozen(kw_only=True, slots=False, eq=False)
 class DiffResult:
     """The difference as a profile, for views and to be saved, and as a table of its first metric. `scale` is the one
-    that the amounts have: `sum` where a profile does not tell its number of runs."""
+    that the amounts have: `sum` where a profile does not tell its number of runs. `medians` says that they are those of
+    the middle run, and not means."""
 
     profile: Profile = attrs.field(repr=False)
     sides: tuple[DiffSide, DiffSide]
     scale: Scale
+    medians: bool = False
     matched: MatchedPair | None = attrs.field(default=None, repr=False)
 
     @functools.cached_property
@@ -157,14 +160,18 @@ def diff(
         (listener or SilentListener()).note(f"the two profiles differ in configuration: {unlike}")
     sides = DiffSide.of(baseline, refs[0]), DiffSide.of(target, refs[1])
     matched = matching.match(repository, baseline, target, (sides[0].version, sides[1].version))
-    baseline, target, scale = _comparable(*matched.profiles, scale, listener or SilentListener())
+    medians = scaling.medians(*matched.profiles) if scale is Scale.RUN else None
+    if medians is not None:
+        baseline, target = medians
+    else:
+        baseline, target, scale = _comparable(*matched.profiles, scale, listener or SilentListener())
     plugin, driver = repository.plugins.make(DIFF, method, {**repository.plugin_options("diff", method), **options})
     with guard(plugin, "diff"):
         difference = driver.diff(baseline, target)
-        notes = (*difference.notes, *notes_of(scale))
+        notes = (*difference.notes, *(notes_of(scale) if medians is None else _MEDIANS))
         ids = sources([ref for ref in refs if ref is not None])
         profile = replace(difference, sources=ids, notes=notes)
-        return DiffResult(profile=profile, sides=sides, scale=scale, matched=matched)
+        return DiffResult(profile=profile, sides=sides, scale=scale, medians=medians is not None, matched=matched)
 
 
 def notes_of(scale: Scale) -> tuple[str, ...]:

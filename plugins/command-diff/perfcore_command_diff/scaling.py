@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from statistics import median
+
+from perfcore_check_kit import run_values
 
 from perfcore.model import Profile
-from perfcore.profile.table import Column, Table, column
+from perfcore.profile.stacks import has_stacks
+from perfcore.profile.table import Column, Table, column, table
 
 _NUMBERS = ("i64", "u64", "f64")
 
@@ -28,6 +32,40 @@ def per_run(baseline: Profile, target: Profile) -> tuple[Profile, Profile] | Non
     if before == after == 1:
         return baseline, target  # whole numbers stay exact
     return _scaled(baseline, lambda _: 1 / before), _scaled(target, lambda _: 1 / after)
+
+
+def medians(baseline: Profile, target: Profile) -> tuple[Profile, Profile] | None:
+    """Both with the median of the runs for each metric, as checks compare them: a mean moves with a single slow run.
+    None where a profile has places, each with an amount of its own, or does not tell its runs."""
+    if not (baseline.measured_runs and target.measured_runs) or _has_places(baseline) or _has_places(target):
+        return None
+    return (baseline, target) if baseline.measured_runs == target.measured_runs == 1 else (_one(baseline), _one(target))
+
+
+def _has_places(profile: Profile) -> bool:
+    """Also where the rows name no run."""
+    resources = profile.table("resources")
+    roles = {each.role for each in resources.columns} if resources is not None else set()
+    return has_stacks(profile.tables) or not {"dimension", "benchmark"}.isdisjoint(roles) or "order" not in roles
+
+
+def _one(profile: Profile) -> Profile:
+    values, resources = run_values.of_profile(profile), profile.table("resources")
+    if resources is None or not values:
+        return profile
+    columns = [
+        column(
+            metric.name,
+            [median(amounts) if (amounts := values[metric.name].values) else None],
+            dtype="f64",
+            unit=metric.unit,
+            role="value",
+            better=metric.spec.better,
+        )
+        for metric in resources.columns
+        if metric.name in values
+    ]
+    return profile.replace_tables(resources=table("resources", columns))
 
 
 def to_one_total(baseline: Profile, target: Profile) -> tuple[Profile, Profile]:

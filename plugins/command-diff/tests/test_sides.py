@@ -113,7 +113,7 @@ def test_the_header_says_which_runs_were_taken(history: History, project: Projec
     lines = project.perf("diff", "0@i", "0@p").lines
     assert lines[0].endswith(f", 3 runs of {version[:10]}")
     assert lines[1].endswith(f", 4 runs of {version[:10]} with uncommitted changes")
-    assert lines[2].startswith("wall per run: ")
+    assert lines[2].startswith("wall, median of the runs: ")
     baseline, target = project.perf("diff", "0@i", "0@p", "--json").json["sides"]
     assert (baseline["runs"], baseline["version"], baseline["id"]) == (3, version, history.entries()[0].profile)
     assert (target["runs"], target["version"], target["id"], target["dirty"]) == (4, version, None, True)
@@ -128,3 +128,29 @@ def test_a_flame_graph_shows_the_same_functions_and_scale(history: History, proj
     page = (project.path / "diff.html").read_text()
     assert "samples: 2.5 → 3" in page
     assert "/tmp/one" not in page
+
+
+def test_one_slow_run_moves_no_difference_of_whole_commands(history: History, project: Project) -> None:
+    """The mean of the target is three times that of the baseline, its middle run the same."""
+    for number, slow in enumerate((1, 11)):
+        measured = timed(5)
+        resources = measured.table("resources")
+        assert resources is not None
+        walls = [wall * (slow if run == 4 else 1) for run, wall in enumerate(resources["wall"])]
+        wall = column("wall", walls, dtype="i64", unit="ns", role="value")
+        resources = resources.with_columns(wall)
+        history.save(replace(measured.replace_tables(resources=resources), created=CREATED + number))
+    result = history.diff("0@p", "1@p")
+    assert result.medians
+    assert result.table.target == result.table.baseline
+    assert "amounts are medians of the runs" in result.profile.notes
+    assert history.diff("0@p", "1@p", scale="sum").table.target > 2 * result.table.baseline
+
+
+def test_a_difference_without_stacks_names_what_tells_noise_from_a_change(history: History, project: Project) -> None:
+    for number in range(2):
+        history.save(replace(timed(), created=CREATED + number))
+    done = project.perf("diff", "0@p", "1@p")
+    assert done.lines[-1] == "whether this is more than noise: perf check 0@p 1@p, or perf compare"
+    history.save(replace(sampled({("f", "a.c"): 1}), created=CREATED + 3))
+    assert "noise" not in project.perf("diff", "2@p", "2@p").out

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.options import is_standard_output
 from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command
 
 from perfcore.cli.console import Console
@@ -17,12 +19,15 @@ from perfcore_command_exchange import library
 NATIVE = "perf"
 _TABLES = (".csv", ".md")
 
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write (required).")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="The file to write (required); - is standard output."),
+]
 Format = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="Format (default: perf, the native format)."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 
 
 def new_app() -> typer.Typer:
@@ -60,6 +65,9 @@ def export(
     ) -> None:
         if file is None:
             raise UsageError("say where to write", hint="--output FILE")
+        if is_standard_output(file):
+            _print(console, profile, into or NATIVE, values)
+            return
         library.export(console.history, name=profile, path=file, format=into or NATIVE, force=replace, options=values)
         console.say(f"wrote {file}")
         if into is None and file.suffix.lower() in _TABLES:
@@ -67,6 +75,16 @@ def export(
             console.say(f"note: it is a complete profile, whatever its name; a table: {table}")
 
     run_plugin_command(console.plugins, "format", named or NATIVE, words, write, "perf export")
+
+
+def _print(console: Console, profile: str, format_name: str, options: Mapping[str, Any]) -> None:
+    """The file to standard output; formats write to files only."""
+    with tempfile.TemporaryDirectory(prefix="perf-export-") as folder:
+        path = Path(folder, "profile")
+        library.export(console.history, name=profile, path=path, format=format_name, options=options)
+        if path.is_dir():
+            raise UsageError(f"the format {format_name} writes a folder", hint="--output FOLDER")
+        console.write_bytes(path.read_bytes())
 
 
 def _named_format(words: Sequence[str]) -> str | None:

@@ -88,7 +88,9 @@ def called(plugins: Plugins, name: str) -> list[Described]:
     matches = list(plugins.describe(name=name))
     if not matches:
         names = [described.info.name for described in plugins.describe()]
-        raise NotFoundError(f"there is no plugin '{printable(name)}'", hint=nearest(name.rpartition(":")[2], names))
+        close = nearest(name.rpartition(":")[2], names, alike=0.65)
+        hint = close or "one of your own is installed first: pip install -e FOLDER"
+        raise NotFoundError(f"there is no plugin '{printable(name)}'", hint=hint)
     return matches
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.errors import UsageError
+from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.text import align, printable
 from perfcore_command_store.tags import change_tag, check_tag, tag_list
 
@@ -35,6 +35,10 @@ def tag(
         return
     if not delete:
         check_tag(name)  # before the profile is looked up, whose absence would be the lesser error
+    elif profile is None:
+        known = {tag for tag, _, _ in tag_list(console.repository).tags}
+        if name not in known:
+            raise NotFoundError(f"there is no tag '{printable(name)}'", hint=nearest(name, known, alike=0.65))
     named = profile or (name if delete else "0@i")
     refs = console.find(named)
     if len(refs) != 1:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.errors import UsageError
+from perfcore.errors import PerfError, UsageError
 from perfcore.model import Entry, is_tag
+from perfcore.text import printable
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
@@ -40,10 +41,20 @@ def check_tag(name: str) -> None:
         raise UsageError(f"{name!r} is no tag: no blanks, '@', ':' or slashes, and no hyphen in front")
 
 
+def _check_no_version(repository: Repository, name: str) -> None:
+    """UsageError for a name of a version: a command that takes both would not mean the tag."""
+    try:
+        version = repository.version(name)
+    except PerfError:
+        return
+    raise UsageError(f"{printable(name)} is a name of version {version[:10]}", hint="take another name for the tag")
+
+
 def change_tag(repository: Repository, name: str, ref: Ref, *, delete: bool = False) -> Entry:
     """Tag a registered profile, or delete its tag. UsageError if the tag names another profile."""
     if not delete:
         check_tag(name)
+        _check_no_version(repository, name)
     if ref.entry is None or ref.version is None:
         raise UsageError("only registered profiles can be tagged", hint="`perf add` registers")
     for version, entry in () if delete else repository.everywhere():
