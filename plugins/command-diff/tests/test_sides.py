@@ -136,7 +136,7 @@ def test_one_slow_run_moves_no_difference_of_whole_commands(history: History, pr
         measured = timed(5)
         resources = measured.table("resources")
         assert resources is not None
-        walls = [wall * (slow if run == 4 else 1) for run, wall in enumerate(resources["wall"])]
+        walls = [wall * (slow if run == 4 else 1) for run, wall in enumerate(resources["wall"]) if wall is not None]
         wall = column("wall", walls, dtype="i64", unit="ns", role="value")
         resources = resources.with_columns(wall)
         history.save(replace(measured.replace_tables(resources=resources), created=CREATED + number))
