@@ -110,7 +110,8 @@ def commands(plugins: Plugins) -> Iterator[tuple[str, ...]]:
 
 
 def _below(app: typer.Typer) -> Sequence[str]:
-    return tuple(getattr(typer.main.get_command(app), "commands", ()))
+    commands = getattr(typer.main.get_command(app), "commands", {})
+    return tuple(name for name, command in commands.items() if not command.hidden)
 
 
 def _verbs_of_plugins(plugins: Plugins) -> list[str]:
