@@ -124,8 +124,9 @@ def opened(repository: Repository, remote: Remote, *, recall: float = 0.0) -> St
 def check_not_lost(repository: Repository, remote: Remote) -> None:
     """StorageError for a path that had a store after the last transfer and has none now: a share that is not mounted,
     in whose place a new store would hide the loss."""
-    is_lost = remote.storage == LOCAL and not _has_store(remote)
-    if is_lost and repository.store.read_model.get(_SPACE, _digest(remote.url)) is not None:
+    if remote.storage != LOCAL or repository.store.read_model.get(_SPACE, _digest(remote.url)) is None:
+        return
+    if not _has_store(remote):  # asked last: a first push beside this one may have just made it
         raise StorageError(
             f"there is no store at {printable(remote.url)} any more",
             hint="mount it or bring it back; `perf push --full` makes a new one there",
