@@ -22,8 +22,8 @@ from perfcore.store.index import Index
 from perfcore.store.read_model import ReadModel
 from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key
 
-_SPACE = "indexes"
-_LAYOUT = 4  # of the rows; another one makes all of them unread
+_SPACE, _LAYOUT = "indexes", 4  # of the rows; another layout makes all of them unread
+_FEW = 24  # folders: who reads more of them reads nearly all in the end
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _FOLDER = re.compile(rf"{OBJECTS}([0-9a-f]{{2}})/")
 # Names of fields and not only the version: while perfcore is worked on, they change without it.
@@ -129,15 +129,15 @@ class Catalog:
         prefix = f"{OBJECTS}{name}/"
         stamp = (self._stamps or {}).get(prefix)
         folder = _read(self._row(name), stamp) if stamp else None
-        if folder is None:
-            folder = _Folder() if stamp is None else _Folder(stamp, unread=self._names(prefix))
+        folder = folder or (_Folder() if stamp is None else _Folder(stamp, unread=self._names(prefix)))
         self._folders[name] = folder
         return folder
 
     def _row(self, name: str) -> bytes:
-        """The row of a folder. Those of as many others as are open come with it: a walk needs nearly all of them."""
+        """The row of a folder. Where more than a few are open, those of as many others come with it."""
         if name not in self._rows:
-            self._rows |= self._model.many(_SPACE, {name, *itertools.islice(self._others, len(self._folders))})
+            more = itertools.islice(self._others, len(self._folders) if len(self._folders) > _FEW else 0)
+            self._rows |= self._model.many(_SPACE, {name, *more})
         return self._rows.pop(name, b"")
 
     def _names(self, prefix: str) -> set[str]:
