@@ -82,10 +82,10 @@ class Column(Record, frozen=True, eq=False, dict=True):
 
     @functools.cached_property
     def numbers(self) -> array[int]:
-        """Whole numbers from 0 up, -1 where one is missing, not to be changed. FormatError for others."""
+        """Rows that are referred to, -1 where one is missing. What is below 0 is the largest number, no table's row."""
         numbers = array("q", self.data.tobytes())
         if not numbers.tobytes()[7 if sys.byteorder == "little" else 0 :: 8].isascii():
-            raise FormatError(f"column {self.name!r} refers to rows below 0")
+            numbers = array("q", [number if number >= 0 else sys.maxsize for number in numbers])
         absent = b"" if self.valid is None else flags(self).translate(_ABSENT)
         for row in itertools.compress(range(len(absent)), absent):
             numbers[row] = -1

@@ -152,7 +152,7 @@ def test_references_that_lead_nowhere_are_refused(parents: list[int | None], fra
     builder = StackBuilder()
     builder.add((Frame("main"),))
     wrong = table("stacks", (column("parent", parents, dtype="i64"), column("frame", frames, dtype="i64")))
-    with pytest.raises(FormatError, match=r"stacks|refers to rows below 0"):
+    with pytest.raises(FormatError, match="stacks"):
         Stacks.of({**builder.tables(), "stacks": wrong})
 
 
