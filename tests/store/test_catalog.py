@@ -122,6 +122,17 @@ def _resealed(model: ReadModel, change: Callable[[list[Any]], object]) -> None:
     model.put("indexes", {"aa": head + msgspec.msgpack.encode(kept)})
 
 
+def _kept(register: Register, make: Make, store: Store, model: ReadModel) -> dict[str, Any]:
+    """The entries of 64 versions in as many folders, which a catalog has read and kept."""
+    versions = [f"{number:02x}" * 20 for number in range(64)]
+    for number, version in enumerate(versions):
+        register(make(number), version)
+    catalog = Catalog(store, model)
+    entries = {version: catalog.entries("git", version) for version in versions}
+    catalog.save()
+    return entries
+
+
 def test_it_says_what_the_indexes_say(register: Register, make: Make, store: Store, ask: Ask) -> None:
     register(make(1), A, name="first", tags=("x", "schön"), collector="time", config_id="c")
     register(make(2), A, name="second", postprocessors=("filter",), cmd="sort", args="-n", workload="big")
@@ -167,15 +178,11 @@ def test_nothing_is_read_again_while_nothing_changes(
 def test_a_walk_asks_for_the_rows_of_many_folders_at_once(
     register: Register, make: Make, store: Store, storage: Counting, model: ReadModel, place: Path
 ) -> None:
-    versions = [f"{number:02x}" * 20 for number in range(64)]
-    for number, version in enumerate(versions):
-        register(make(number), version)
-    catalog = Catalog(store, model)
-    before = [catalog.entries("git", version) for version in versions]
-    catalog.save()
+    before = _kept(register, make, store, model)
+    versions = list(before)
     again, work = Asked(place), storage.work
     catalog = Catalog(store, again)
-    assert [catalog.entries("git", version) for version in reversed(versions)] == before[::-1]
+    assert {version: catalog.entries("git", version) for version in reversed(versions)} == before
     assert again.times <= 30
     assert storage.work == work
 
@@ -184,15 +191,11 @@ def test_a_look_at_few_versions_reads_the_rows_of_their_folders_only(
     register: Register, make: Make, store: Store, model: ReadModel, place: Path
 ) -> None:
     """Each has a 256th of all indexes, however many there are."""
-    versions = [f"{number:02x}" * 20 for number in range(64)]
-    for number, version in enumerate(versions):
-        register(make(number), version)
-    catalog = Catalog(store, model)
-    before = [catalog.entries("git", version) for version in versions]
-    catalog.save()
+    before = _kept(register, make, store, model)
+    versions = list(before)
     again = Asked(place)
     catalog = Catalog(store, again)
-    assert [catalog.entries("git", version) for version in versions[:20]] == before[:20]
+    assert [catalog.entries("git", version) for version in versions[:20]] == list(before.values())[:20]
     assert again.keys == {version[:2] for version in versions[:20]}
 
 
