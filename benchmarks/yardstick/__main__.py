@@ -72,13 +72,14 @@ def limited(measurement: Measurement, options: argparse.Namespace) -> Measuremen
     if options.quick:
         measurement = smaller(measurement)
     sizes = {size: min(n, options.rounds) for size, n in measurement.sizes.items() if size <= options.largest}
-    return attrs.evolve(measurement, sizes=sizes)
+    limits = measurement.limits if len(sizes) == len(measurement.sizes) else {}  # they are for the largest
+    return attrs.evolve(measurement, sizes=sizes, limits=limits)
 
 
 def smaller(measurement: Measurement) -> Measurement:
     """The same in a tenth of the sizes and in two rounds: to see that it works."""
     sizes = {max(1, size // 10): 2 for size in measurement.sizes}
-    return attrs.evolve(measurement, sizes=sizes, aim_at=measurement.aim_at // 10)
+    return attrs.evolve(measurement, sizes=sizes, aim_at=measurement.aim_at // 10, limits={})
 
 
 def machine() -> str:

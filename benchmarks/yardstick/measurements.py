@@ -112,7 +112,7 @@ def _git_log_few(room: Room, versions: int) -> Program:
 
 
 def _show_head(room: Room, rows: int) -> Program:
-    return room.program(room.perf("show", "--head", "3", "0@p", "table"), room.rows(rows), prints=3)
+    return room.program(room.perf("show", "--head", "3", "0@p", "table"), room.pending("rows", rows), prints=3)
 
 
 def _add_to_many(room: Room, profiles: int) -> Program:
@@ -168,11 +168,11 @@ def _flamegraph(room: Room, resources: int) -> Program:
 
 def _flamegraph_of_samples(room: Room, stacks: int) -> Program:
     argv = room.perf("show", "-f", "-o", "flame.html", "0@p", "flamegraph")
-    return room.program(argv, room.sampled(stacks), prints=0, makes="flame.html")
+    return room.program(argv, room.pending("sampled", stacks), prints=0, makes="flame.html")
 
 
 def _python_of_samples(room: Room, stacks: int) -> Program:
-    return room.program(room.python("-c", "pass"), room.sampled(stacks), prints=0)
+    return room.program(room.python("-c", "pass"), room.pending("sampled", stacks), prints=0)
 
 
 def _python_script(room: Room, resources: int) -> Program:
@@ -493,7 +493,7 @@ FIGURES = (
     Figure(
         name="decimals",
         what="100,000 values with four digits: bytes",
-        find=lambda room: (figures.bytes_below(room.decimals(100_000) / "work/.perf/objects"), 160_000),
+        find=lambda room: (figures.bytes_below(room.pending("decimals", 100_000) / "work/.perf/objects"), 160_000),
     ),
     Figure(
         name="new-stacks",

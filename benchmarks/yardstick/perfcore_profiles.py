@@ -2,7 +2,7 @@
 
     python perfcore_profiles.py history ROWS          registers one with every version of the branch
     python perfcore_profiles.py crowd ROWS PROFILES   registers so many with the last version
-    python perfcore_profiles.py pending ROWS          one that is pending
+    python perfcore_profiles.py rows ROWS             one that is pending
     python perfcore_profiles.py decimals VALUES       one that is pending, of numbers with four digits after the point
     python perfcore_profiles.py sampled STACKS        one that is pending, of a million samples
 
@@ -91,7 +91,7 @@ def profile(rows: int, number: int) -> Profile:
     )
 
 
-MADE = {"pending": lambda rows: profile(rows, 0), "decimals": decimals, "sampled": sampled}
+MADE = {"rows": lambda rows: profile(rows, 0), "decimals": decimals, "sampled": sampled}
 
 
 if __name__ == "__main__":

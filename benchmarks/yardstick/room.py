@@ -120,29 +120,14 @@ class Room:
         shutil.rmtree(self.history(versions) / "work/.perf/cache", ignore_errors=True)
         return self.history(versions) / "work/.perf"
 
-    def rows(self, rows: int) -> Path:
-        """One pending profile of perfcore with so many rows of a table."""
+    def pending(self, kind: str, count: int) -> Path:
+        """One pending profile of perfcore: so many `rows` of a table, `decimals` with four digits after the point, or
+        stacks of a million samples (`sampled`)."""
 
         def fill(place: Path) -> None:
-            self.call(self.python(script("perfcore_profiles.py"), "pending", str(rows)), place)
+            self.call(self.python(script("perfcore_profiles.py"), kind, str(count)), place)
 
-        return self._repository(f"{rows} rows", 1, fill)
-
-    def decimals(self, values: int) -> Path:
-        """One pending profile of perfcore with so many numbers of four digits after the point."""
-
-        def fill(place: Path) -> None:
-            self.call(self.python(script("perfcore_profiles.py"), "decimals", str(values)), place)
-
-        return self._repository(f"{values} decimals", 1, fill)
-
-    def sampled(self, stacks: int) -> Path:
-        """One pending profile of perfcore of a million samples in so many stacks."""
-
-        def fill(place: Path) -> None:
-            self.call(self.python(script("perfcore_profiles.py"), "sampled", str(stacks)), place)
-
-        return self._repository(f"{stacks} sampled", 1, fill)
+        return self._repository(f"{count} {kind}", 1, fill)
 
     def suite(self, versions: int) -> Path:
         """So many versions with five runs of 20 benchmarks, in the forms of perfcore (`work`) and asv (`asv`)."""

@@ -140,32 +140,33 @@ def _growth(measurement: Measurement, small: int, large: int, races: Mapping[int
 
 def _of_slope(measurement: Measurement, slope: Slope, races: Mapping[int, Race]) -> Iterable[Line]:
     """What one more takes, and what is left for none: medians over the rounds of two lines through both sizes."""
-    small, large = sorted(races)
-    ours, theirs = (_lines(races[small], races[large], large - small, side) for side in ("ours", "theirs"))
-    for quantity, numbers, most, absolute in (
-        ("CPU time of one more", [each for each, _ in ours], slope.each, False),
-        ("CPU time of none", [first - each * small for each, first in ours], slope.none, True),
-    ):
-        peers = [each if not absolute else first - each * small for each, first in theirs]
+    ours, theirs = _through(races, "ours"), _through(races, "theirs")
+    limits = (("one more", slope.each, False), ("none", slope.none, True))
+    for (what, most, absolute), numbers, peers in zip(limits, ours, theirs, strict=True):
         yield Line(
             name=measurement.name,
             what=measurement.what,
             size=None,
-            quantity=quantity,
+            quantity=f"CPU time of {what}",
             ours=statistics.median(numbers),
             theirs=statistics.median(peers),
             peer=measurement.peer,
-            ratio=statistics.median(our / their for our, their in zip(numbers, peers, strict=True)),
+            # What is left of a peer that starts in no time is noise around 0.
+            ratio=None
+            if absolute
+            else statistics.median(our / their for our, their in zip(numbers, peers, strict=True)),
             most=most,
             absolute=absolute,
             rounds=len(numbers),
         )
 
 
-def _lines(small: Race, large: Race, more: int, side: str) -> list[tuple[float, float]]:
-    """(seconds of one more, seconds of the small size) of each round."""
-    pairs = zip(getattr(small, side), getattr(large, side), strict=True)
-    return [((many.cpu - few.cpu) / more, few.cpu) for few, many in pairs]
+def _through(races: Mapping[int, Race], side: str) -> tuple[list[float], list[float]]:
+    """Seconds that one more takes, and seconds for none, by the line of each round."""
+    small, large = sorted(races)
+    pairs = list(zip(getattr(races[small], side), getattr(races[large], side), strict=True))
+    each = [(many.cpu - few.cpu) / (large - small) for few, many in pairs]
+    return each, [few.cpu - more * small for (few, _), more in zip(pairs, each, strict=True)]
 
 
 def _cells(line: Line) -> tuple[str, ...]:
