@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zlib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from perfcore.digests import sha1
 
 if TYPE_CHECKING:
     import sqlite3
@@ -37,7 +36,7 @@ _VERSIONS = slice(18, 20)  # of the header: (1, 1) unless the file wants a write
 _BESIDE = ("-journal", "-wal", "-shm")
 _PATIENCE = 0.2  # seconds to wait for a lock: deriving most things takes no longer
 _FEW = 256  # rows that are asked for by their keys: a group may have a hundred thousand
-_CHECKSUM = 20  # bytes of a SHA-1
+_CHECKSUM = 4  # bytes of a CRC-32: enough for damage, and nothing here is proof against malice
 _BYPASSED = frozenset({5, 6, 7, 8, 10, 14, 15})  # BUSY LOCKED NOMEM READONLY IOERR CANTOPEN PROTOCOL of sqlite3.h
 
 
@@ -170,4 +169,4 @@ def _inode(path: Path) -> int:
 
 def _checksum(space: str, group: str, key: str, data: bytes) -> bytes:
     names = f"{space}\0{group}\0{key}\0".encode("utf-8", "surrogatepass")
-    return sha1(names, data).digest()
+    return zlib.crc32(data, zlib.crc32(names)).to_bytes(_CHECKSUM, "big")
