@@ -539,9 +539,9 @@ class StorageContract(BatchLaws):
         self, driver: Storage, in_background: Callable[..., Child]
     ) -> None:
         driver.create("a/key", payload(0))
-        in_background(children.replace_all_for_ever, ["a/key"])
+        child = in_background(children.replace_all_for_ever, ["a/key"])
         numbers = [0]
-        while len(set(numbers)) < 30:
+        while len(set(numbers)) < 30 and child.still_runs():
             version = payload_number(driver.read("a/key").data)
             assert version is not None, "neither the old content nor the new"
             assert version >= numbers[-1], "older than what was read before"
@@ -553,11 +553,11 @@ class StorageContract(BatchLaws):
         keys = [f"objects/{index:02}" for index in range(30)]
         for key in keys:
             driver.create(key, b"")
-        in_background(children.replace_all_for_ever, keys[::2])
-        in_background(children.replace_all_for_ever, keys[1::2])
+        writers = [in_background(children.replace_all_for_ever, part) for part in (keys[::2], keys[1::2])]
         before = {row.tag for row in driver.list("objects/")}
         while before & {row.tag for row in driver.list("objects/")}:  # until each was replaced
             assert [row.key for row in driver.list("objects/")] == keys
+            assert all(writer.still_runs() for writer in writers)
 
     # Stamps
 

@@ -260,9 +260,9 @@ class BatchLaws:
         keys = [f"objects/{index:02}" for index in range(20)]
         for key in keys:
             driver.create(key, payload(0))
-        in_background(children.replace_all_for_ever, keys)
+        child = in_background(children.replace_all_for_ever, keys)
         generations = {0}
-        while len(generations) < 30:
+        while len(generations) < 30 and child.still_runs():
             answers = dict(read_many(keys))
             assert answers.keys() == set(keys), "a key that stays is given, whatever changes meanwhile"
             numbers = {payload_number(data) for data in answers.values()}
