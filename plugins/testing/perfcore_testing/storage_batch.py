@@ -262,7 +262,8 @@ class BatchLaws:
             driver.create(key, payload(0))
         child = in_background(children.replace_all_for_ever, keys)
         generations = {0}
-        while len(generations) < 30 and child.still_runs():
+        while len(generations) < 30:
+            child.check_running()
             answers = dict(read_many(keys))
             assert answers.keys() == set(keys), "a key that stays is given, whatever changes meanwhile"
             numbers = {payload_number(data) for data in answers.values()}

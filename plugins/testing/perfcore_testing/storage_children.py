@@ -47,10 +47,9 @@ class Child:
         self._stdin.write(b"go\n")
         self._stdin.flush()
 
-    def still_runs(self) -> bool:
-        """True; a failure that tells how it ended otherwise, or who waits for what it does would wait for ever."""
+    def check_running(self) -> None:
+        """For who waits for what it does, and would wait for ever once it has ended."""
         assert self.process.poll() is None, f"the child ended with {self.process.returncode}"
-        return True
 
     def told(self) -> list[Any]:
         """Everything it told until its end, which must be a good one."""
