@@ -76,7 +76,9 @@ class Room:
         def make(place: Path) -> None:
             self._tell("installing", name)
             _call((sys.executable, "-m", "venv", str(place)), self.root, os.environ)
-            _call((str(place / "bin/python"), "-m", "pip", "install", "-q", *parts), self.root, os.environ)
+            # The script of a command is written by pip, and that of the pip that comes with Python may be years old.
+            for wanted in (["--upgrade", "pip"], parts):
+                _call((str(place / "bin/python"), "-m", "pip", "install", "-q", *wanted), self.root, os.environ)
 
         return self._made(name, key, make)
 
