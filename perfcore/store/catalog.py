@@ -1,4 +1,4 @@
-"""The indexes as they were last read: a row of the read model for each folder of objects.
+"""The indexes as they were last read: a row of the read model for each folder of objects, or sixteen where it is large.
 
 What a row says of a folder counts only while the storage gives that folder the stamp that it had before it was read
 (`Storage.stamps`), and only if a perfcore of this version wrote it; otherwise the folder is read again. So a writer of
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import msgspec
 
@@ -20,10 +20,11 @@ from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
 from perfcore.store.read_model import ReadModel
-from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key
+from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key, key_id
 
-_SPACE, _LAYOUT = "indexes", 4  # of the rows; another layout makes all of them unread
+_SPACE, _LAYOUT = "indexes", 5  # of the rows; another layout makes all of them unread
 _FEW = 24  # folders: who reads more of them reads nearly all in the end
+_LARGE = 256  # names: a folder of more is kept in parts, so that few versions of a long history are few bytes
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _FOLDER = re.compile(rf"{OBJECTS}([0-9a-f]{{2}})/")
 # Names of fields and not only the version: while perfcore is worked on, they change without it.
@@ -39,7 +40,7 @@ class _CachedIndex(msgspec.Struct, array_like=True, frozen=True, gc=False):  # g
 
 
 class _CachedFolder(msgspec.Struct, array_like=True, gc=False):
-    """A row: the indexes of a folder by name, and the names of files that nobody has read."""
+    """A row: the indexes of a folder, or of a part of it, by key, and the keys that nobody has read."""
 
     stamp: str
     indexes: dict[str, msgspec.Raw]
@@ -52,18 +53,18 @@ _encode = msgspec.msgpack.encode
 
 
 class _Folder(msgspec.Struct):
-    """The indexes of a folder of objects. A name that is neither in `indexes` nor in `unread` is no index."""
+    """The indexes of a folder of objects, or of a part. A key that is neither in `indexes` nor in `unread` is none."""
 
     stamp: str = ""
     indexes: dict[str, msgspec.Raw] = {}
     unread: set[str] = set()
     learned: bool = False
 
-    def learn(self, name: str, index: Index | None) -> None:
-        self.unread.discard(name)
+    def learn(self, key: str, index: Index | None) -> None:
+        self.unread.discard(key)
         self.learned = True
         if index is not None:
-            self.indexes[name] = msgspec.Raw(_encode((index.vcs, index.version, index.live)))
+            self.indexes[key] = msgspec.Raw(_encode((index.vcs, index.version, index.live)))
 
 
 Row = tuple[str, tuple[Entry, ...]]
@@ -76,14 +77,15 @@ class Catalog:
         self._store = store
         self._model = model
         self._stamps = _stamps(store)  # before any read: what is changed later has another stamp
-        self._folders: dict[str, _Folder] = {}
+        self._folders: dict[str, _Folder] = {}  # and parts, by what their keys begin with
+        self._indexes: dict[str, msgspec.Raw] = {}  # of all that came from the cache
         self._others = (prefix[len(OBJECTS) : -1] for prefix in self._stamps or ())
         self._rows: dict[str, bytes] = {}
 
     def entries(self, vcs: str, version: str) -> tuple[Entry, ...]:
         """The live entries of a version. FormatError where its index is damaged."""
         try:
-            index = _decode_index(self._folders[version[:2]].indexes[version[2:]])  # as for nearly every version
+            index = _decode_index(self._indexes[version])  # as for nearly every version
         except (KeyError, *_UNREADABLE):
             return self._look(vcs, version)
         return index.entries if index.version == version and index.vcs == vcs else self._look(vcs, version)
@@ -92,16 +94,16 @@ class Catalog:
         if self._stamps is None:
             return self._store.read_index(vcs, version).live
         key = indexes.key_name(vcs, version)
-        folder = self._folders.get(key[:2]) or self._open(key[:2])
-        raw = folder.indexes.get(key[2:])
+        folder = self._open(key)
+        raw = folder.indexes.get(key)
         if raw is not None:
             cached = _cached_index(raw)
             if cached is not None and cached.version == version and cached.vcs == vcs:
                 return cached.entries
-        elif key[2:] not in folder.unread:
+        elif key not in folder.unread:
             return ()
         index = self._store.read_index(vcs, version)
-        folder.learn(key[2:], index)
+        folder.learn(key, index)
         return index.live
 
     def everywhere(self) -> Iterator[Row | FormatError]:
@@ -120,62 +122,83 @@ class Catalog:
         # An empty stamp: the times of the folder tell no changes.
         learned = {name: folder for name, folder in self._folders.items() if folder.learned and folder.stamp}
         rows = {n: _CachedFolder(f.stamp, f.indexes, " ".join(sorted(f.unread))) for n, f in learned.items()}
-        self._model.put(_SPACE, {name: _HEAD + _encode(row) for name, row in rows.items()})
+        grown = {name[:2]: b"" for name in rows}  # the row of a folder from before it was large
+        self._model.put(_SPACE, grown | {name: _HEAD + _encode(row) for name, row in rows.items()})
         for folder in learned.values():
             folder.learned = False
 
-    def _open(self, name: str) -> _Folder:
-        """A folder from the cache, or else with all its names unread."""
-        prefix = f"{OBJECTS}{name}/"
+    def _open(self, key: str) -> _Folder:
+        """The folder or part that a key is in, from the cache, or else with all its keys unread."""
+        names = key[:2], key[:3]
+        for name in names:
+            if name in self._folders:
+                return self._folders[name]
+        prefix = f"{OBJECTS}{key[:2]}/"
         stamp = (self._stamps or {}).get(prefix)
-        folder = _read(self._row(name), stamp) if stamp else None
-        folder = folder or (_Folder() if stamp is None else _Folder(stamp, unread=self._names(prefix)))
-        self._folders[name] = folder
-        return folder
+        for name in names:
+            folder = _read(self._row(name, names), stamp) if stamp else None
+            if folder:
+                self._folders[name] = folder
+                self._indexes |= folder.indexes
+                return folder
+        unread = set() if stamp is None else self._unread(prefix)
+        parts = _parts(key[:2]) if len(unread) > _LARGE else [key[:2]]
+        for part in parts:
+            self._folders[part] = _Folder(stamp or "", {}, {each for each in unread if each.startswith(part)}, True)
+        return self._folders[key[: len(parts[0])]]
 
-    def _row(self, name: str) -> bytes:
-        """The row of a folder. Where more than a few are open, those of as many others come with it."""
+    def _row(self, name: str, names: Collection[str]) -> bytes:
+        """One of the rows of these names. Where more than a few folders are open, those of as many others come with
+        it, and with many parts those of a whole folder."""
         if name not in self._rows:
             more = itertools.islice(self._others, len(self._folders) if len(self._folders) > _FEW else 0)
-            self._rows |= self._model.many(_SPACE, {name, *more})
+            parts = _parts(name[:2]) if len(self._folders) > 16 * _FEW else ()
+            self._rows |= self._model.many(_SPACE, {*names, *more, *parts})
         return self._rows.pop(name, b"")
 
-    def _names(self, prefix: str) -> set[str]:
+    def _unread(self, prefix: str) -> set[str]:
         rows = self._store.storage.list(prefix)
         keys = ((hidden_key(row.key) or row.key) for row in rows)
-        return {key.removeprefix(prefix) for key in keys if is_object_key(key)}
+        return {key_id(key) for key in keys if is_object_key(key)}
 
     def _all_of(self, name: str) -> Iterator[Row | FormatError]:
-        folder = self._folders.get(name) or self._open(name)
         rows: dict[str, Row | FormatError] = {}
-        for key, raw in folder.indexes.items():
-            index = _cached_index(raw)
-            if index is None:
-                folder.unread.add(key)
-            else:
-                rows[key] = index.version, index.entries
-        if folder.unread:
-            rows.update(self._read_unread(f"{OBJECTS}{name}/", folder))
+        unread: dict[str, _Folder] = {}
+        for folder in {id(folder): folder for folder in map(self._open, _parts(name))}.values():
+            for key, raw in folder.indexes.items():
+                index = _cached_index(raw)
+                if index is None:
+                    folder.unread.add(key)
+                else:
+                    rows[key] = index.version, index.entries
+            unread |= dict.fromkeys(folder.unread, folder)
+        if unread:
+            rows.update(self._read_unread(f"{OBJECTS}{name}/", unread))
         for key in sorted(rows):
             yield rows[key]
 
-    def _read_unread(self, prefix: str, folder: _Folder) -> Iterator[tuple[str, Row | FormatError]]:
-        """Read the files that nobody has read; gives the indexes among them by name."""
+    def _read_unread(self, prefix: str, unread: Mapping[str, _Folder]) -> Iterator[tuple[str, Row | FormatError]]:
+        """Read the files that nobody has read; gives the indexes among them by key."""
         for row in self._store.storage.list(prefix):
             hidden = hidden_key(row.key)
-            name = (hidden or row.key).removeprefix(prefix)
-            if name not in folder.unread:
+            key = key_id(hidden or row.key)
+            if key not in unread:
                 continue
             try:
                 if hidden:
                     raise FormatError(objects.folder_in_place(hidden))
                 index = self._store.index_at(row)
             except FormatError as error:
-                yield name, error
+                yield key, error
                 continue
-            folder.learn(name, index)
+            unread[key].learn(key, index)
             if index is not None:
-                yield name, (index.version, index.live)
+                yield key, (index.version, index.live)
+
+
+def _parts(name: str) -> list[str]:
+    """What the keys in each part of a folder begin with."""
+    return [name + digit for digit in "0123456789abcdef"]
 
 
 def _stamps(store: Store) -> Mapping[str, str] | None:
