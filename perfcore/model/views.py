@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
-
-import attrs
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from perfcore.model import EMPTY
+from perfcore.model.record import Record
 
 if TYPE_CHECKING:
     from perfcore.model.changes import Change
@@ -24,18 +22,31 @@ CONTENTS = ("profiles", "pair", "series", "changes")
 DEFAULT_ACCEPTS = ("profiles",)
 
 
-@attrs.frozen(kw_only=True)
-class PairSide:
+class PairSide(Record, frozen=True, kw_only=True):
     """What else is known of a side of `pair`: the id of its version, all profiles of its configuration at this version,
     and the names that files had in the version, where the profile has newer ones."""
 
     version: str | None = None
-    replicates: tuple[Profile, ...] = attrs.field(default=(), repr=False)
+    replicates: tuple[Profile, ...] = ()
     paths: Mapping[str, str] = EMPTY
 
 
-# Without slots, because `functools.cached_property` needs the `__dict__` of the instance.
-@attrs.frozen(kw_only=True, slots=False, eq=False)
+_SIDES = PairSide(), PairSide()  # where nothing is known
+
+
+class _Loaded(Generic[T]):
+    """A property that is loaded at the first access, as with `functools.cached_property`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, data: ViewData, owner: type) -> T:
+        argument = data._arguments[self.name]
+        loaded: T = argument() if callable(argument) else argument
+        data.__dict__[self.name] = loaded
+        return loaded
+
+
 class ViewData:
     """Input of one view. Each argument is the data, or a function that loads them at the first access.
 
@@ -45,63 +56,48 @@ class ViewData:
     reason for each change (by its id) that somebody accepted, `decided` whatever people decided about one in words,
     `releases` the tags of versions (by their full ids)."""
 
-    _profiles: Lazy[tuple[Profile, ...]] = attrs.field(default=(), repr=False)
-    names: tuple[str, ...] = ()
-    _versions: Lazy[tuple[MinorVersion | None, ...]] = attrs.field(default=(), repr=False)
-    _pair: Lazy[tuple[Profile, Profile]] | None = attrs.field(default=None, repr=False)
-    _sides: Lazy[tuple[PairSide, PairSide]] = attrs.field(default=(PairSide(), PairSide()), repr=False)
-    _series: Lazy[tuple[MetricHistory, ...]] = attrs.field(default=(), repr=False)
-    _changes: Lazy[tuple[Change, ...]] = attrs.field(default=(), repr=False)
-    source: Callable[[str, str], bytes | None] | None = attrs.field(default=None, repr=False)
-    _accepted: Lazy[Mapping[str, str]] = attrs.field(default=EMPTY, repr=False)
-    _decided: Lazy[Mapping[str, str]] = attrs.field(default=EMPTY, repr=False)
-    _releases: Lazy[Mapping[str, tuple[str, ...]]] = attrs.field(default=EMPTY, repr=False)
+    profiles = _Loaded["tuple[Profile, ...]"]()
+    versions = _Loaded["tuple[MinorVersion | None, ...]"]()
+    pair = _Loaded["tuple[Profile, Profile] | None"]()
+    sides = _Loaded["tuple[PairSide, PairSide]"]()
+    series = _Loaded["tuple[MetricHistory, ...]"]()
+    changes = _Loaded["tuple[Change, ...]"]()
+    accepted = _Loaded["Mapping[str, str]"]()
+    decided = _Loaded["Mapping[str, str]"]()
+    releases = _Loaded["Mapping[str, tuple[str, ...]]"]()
 
-    @functools.cached_property
-    def profiles(self) -> tuple[Profile, ...]:
-        return _loaded(self._profiles)
-
-    @functools.cached_property
-    def versions(self) -> tuple[MinorVersion | None, ...]:
-        return _loaded(self._versions)
-
-    @functools.cached_property
-    def pair(self) -> tuple[Profile, Profile] | None:
-        return None if self._pair is None else _loaded(self._pair)
-
-    @functools.cached_property
-    def sides(self) -> tuple[PairSide, PairSide]:
-        return _loaded(self._sides)
-
-    @functools.cached_property
-    def series(self) -> tuple[MetricHistory, ...]:
-        return _loaded(self._series)
-
-    @functools.cached_property
-    def changes(self) -> tuple[Change, ...]:
-        return _loaded(self._changes)
-
-    @functools.cached_property
-    def accepted(self) -> Mapping[str, str]:
-        return _loaded(self._accepted)
-
-    @functools.cached_property
-    def decided(self) -> Mapping[str, str]:
-        return _loaded(self._decided)
-
-    @functools.cached_property
-    def releases(self) -> Mapping[str, tuple[str, ...]]:
-        return _loaded(self._releases)
+    def __init__(
+        self,
+        *,
+        profiles: Lazy[tuple[Profile, ...]] = (),
+        names: tuple[str, ...] = (),
+        versions: Lazy[tuple[MinorVersion | None, ...]] = (),
+        pair: Lazy[tuple[Profile, Profile]] | None = None,
+        sides: Lazy[tuple[PairSide, PairSide]] = _SIDES,
+        series: Lazy[tuple[MetricHistory, ...]] = (),
+        changes: Lazy[tuple[Change, ...]] = (),
+        source: Callable[[str, str], bytes | None] | None = None,
+        accepted: Lazy[Mapping[str, str]] = EMPTY,
+        decided: Lazy[Mapping[str, str]] = EMPTY,
+        releases: Lazy[Mapping[str, tuple[str, ...]]] = EMPTY,
+    ) -> None:
+        self.names, self.source = names, source
+        self._arguments: dict[str, Any] = {
+            "profiles": profiles,
+            "versions": versions,
+            "pair": pair,
+            "sides": sides,
+            "series": series,
+            "changes": changes,
+            "accepted": accepted,
+            "decided": decided,
+            "releases": releases,
+        }
 
     @property
     def contents(self) -> frozenset[str]:
         """The kinds of data that there are, without loading any: a function counts, whatever it would give."""
-        arguments = (self._profiles, self._pair, self._series, self._changes)
-        return frozenset(name for name, argument in zip(CONTENTS, arguments, strict=True) if argument)
+        return frozenset(name for name in CONTENTS if self._arguments[name])
 
 
 Subject = ViewData  # the name before the data became lazy, which views may still import
-
-
-def _loaded(argument: Lazy[T]) -> T:
-    return argument() if callable(argument) else argument

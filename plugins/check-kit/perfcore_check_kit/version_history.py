@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-import attrs
-
 from perfcore.model import Change, Pairing, Series, Unpaired
+from perfcore.model.record import Record
 from perfcore.repository.repository import Repository
 from perfcore_check_kit import pairing as pairings
 from perfcore_check_kit import series as series_of
@@ -18,8 +17,7 @@ from perfcore_check_kit.pair_checks import run_checks
 from perfcore_check_kit.series import ConfigHistory
 
 
-@attrs.frozen(kw_only=True)
-class VersionHistory:
+class VersionHistory(Record, frozen=True, kw_only=True):
     """The input of `judge` of a check. `changes` are the verdicts of the configured checks on the judged version;
     `repository` gives everything that is not here."""
 
@@ -60,8 +58,7 @@ class VersionHistory:
         return {entry.label for _, entry in self.repository.everywhere()}
 
 
-@attrs.frozen(kw_only=True)
-class MeasuredCommand:
+class MeasuredCommand(Record, frozen=True, kw_only=True, dict=True):  # for the cached property
     """A command at one version in one environment: its series by metric, each of this version alone, and the verdicts
     of the checks on it."""
 

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError
 from perfcore.hookspecs import VIEW, View
 from perfcore.model import EMPTY, ViewData
+from perfcore.model.record import Record
 from perfcore.model.views import DEFAULT_ACCEPTS
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import PluginInfo
@@ -24,8 +23,7 @@ _PAGES = (".html", ".htm", ".svg")  # files that hold one page
 _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories", "changes": "changes"}
 
 
-@attrs.frozen
-class MadeView:
+class MadeView(Record, frozen=True):
     """A view with its options, ready to draw."""
 
     plugin: PluginInfo

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import attrs
-
 from perfcore.model import Profile
+from perfcore.model.record import Record
 from perfcore.text import encodable
 from perfcore_sample_kit.samples import Number, Samples
 
 
-@attrs.frozen(kw_only=True)
-class Origin:
+class Origin(Record, frozen=True, kw_only=True):
     """What a part is of. Formats write it beside what their schema has, and read it again."""
 
     metric: str = ""
@@ -21,8 +19,7 @@ class Origin:
     process: str = ""
 
 
-@attrs.frozen
-class Part:
+class Part(Record, frozen=True):
     """`rows` are positions in the columns of `Samples` that have an amount of the metric, `values` these amounts. The
     name can be encoded, and is that of the thread, the metric, or both: whatever tells the parts apart."""
 

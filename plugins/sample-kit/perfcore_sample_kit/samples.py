@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import attrs
-
 from perfcore.errors import NotFoundError
 from perfcore.model import Profile
+from perfcore.model.record import Record
 from perfcore.profile.stacks import NOWHERE, Frame, Stacks, has_stacks, references
 from perfcore.profile.table import Column, Table
 from perfcore.text import encodable
@@ -21,8 +20,7 @@ _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 Number: TypeAlias = int | float
 
 
-@attrs.frozen
-class Track:
+class Track(Record, frozen=True):
     """The samples of one thread: positions in the columns of `Samples`, in the order of time."""
 
     process: str
@@ -30,8 +28,7 @@ class Track:
     rows: Sequence[int]
 
 
-@attrs.frozen
-class Samples:
+class Samples(Record, frozen=True):
     """Column by column, one item for each sample. `rows[i]` is a stack or -1, `time[i]` nanoseconds; `time` is None
     where the profile has none, and `position` where it does not tell the order by numbers either."""
 

@@ -11,8 +11,7 @@ from array import array
 from itertools import accumulate, chain, compress, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from perfcore.model.record import Record
 from perfcore.profile.stacks import NOWHERE
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ Number: TypeAlias = int | float
 ROOT = 0
 
 
-@attrs.frozen
-class Calls:
+class Calls(Record, frozen=True):
     """Paths of nodes, each standing on the node before it: `first` are the nodes that begin a path, `above` what these
     stand on, which comes before them. Each node has a box, one of so many `boxes`, and what it took itself. Node 0 is
     the whole. `node_of` is the node of each stack, where it was asked for; `counts` is how many nodes each box has,

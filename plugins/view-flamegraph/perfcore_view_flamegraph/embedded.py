@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from perfcore.model.record import Record
 from perfcore_view_flamegraph import contexts, svg
 from perfcore_view_flamegraph.graph import Frame, graph
 from perfcore_view_flamegraph.layout import boxes
@@ -23,8 +22,7 @@ __all__ = ["Picture", "picture", "style"]
 _THINNEST = 1.0  # pixels: a document cannot zoom
 
 
-@attrs.frozen
-class Picture:
+class Picture(Record, frozen=True):
     """The markup, in a page that has `style()`. `scale` are words for the scale of the amounts, `remarks` say what the
     two sides differ in and where grey is from, `quiet` are the functions whose change is noise."""
 

@@ -10,11 +10,11 @@ from collections import Counter
 from itertools import compress, islice, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
 from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, positions, times
 from perfcore_table_kit.stack_union import join
 
 from perfcore.errors import NotFoundError, UsageError, nearest
+from perfcore.model.record import Record, replace
 from perfcore.profile.relative import leaps, ramp
 from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, reached, references
 from perfcore.text import printable
@@ -30,16 +30,14 @@ ALL, UNKNOWN, NO_STACK, SMALLER = "all", "[unknown]", "[no stack]", "[smaller]"
 SIDES = ("baseline", "target")
 
 
-@attrs.frozen
-class Frame:
+class Frame(Record, frozen=True):
     """What a box says: the function, and its file with the line. Both can be shown as they are."""
 
     name: str
     place: str = ""
 
 
-@attrs.frozen
-class Metric:
+class Metric(Record, frozen=True):
     """What each node took itself; the name and the unit can be shown as they are. In a difference `sides` are the
     amounts of the baseline and of the target, and `own` is the larger of both, so that removed code keeps its width.
     In a history `versions` are those of each version, and `own` is the largest."""
@@ -56,8 +54,7 @@ class Metric:
         return self.versions or self.sides or (self.own,)
 
 
-@attrs.frozen
-class SampleColumns:
+class SampleColumns(Record, frozen=True):
     """Samples in the order of time, those of a thread together: the node and the thread of each, and what it took of
     each metric. `threads` are names, `is_timed` says whether the order is known."""
 
@@ -68,8 +65,7 @@ class SampleColumns:
     is_timed: bool
 
 
-@attrs.frozen(slots=False)  # for the cached properties
-class Graph:
+class Graph(Record, frozen=True, dict=True):  # for the cached properties
     """A tree of calls. Node 0 is the whole; a node follows its parent, and its subtree follows it at once. `first` are
     the nodes that begin a path, `above` what these stand on; `counts` is how many nodes each frame has, where that is
     known."""
@@ -126,7 +122,7 @@ def graph(profile: Profile, *, lines: bool = False) -> Graph:
     made, node_of = _graph(stacks, counts, lines, amounts, _metric, places=has_samples)
     if node_of is None:
         return made
-    return attrs.evolve(made, samples=_samples(profile, made, rows, node_of))
+    return replace(made, samples=_samples(profile, made, rows, node_of))
 
 
 def history(profiles: Sequence[Profile], *, lines: bool = False) -> Graph:
@@ -256,9 +252,7 @@ def culled(whole: Graph, share: float) -> Graph:
             (_versions if metric.versions else _metric)(metric.name, metric.unit, [summed(v) for v in metric.columns])
             for metric in whole.metrics
         ),
-        None
-        if whole.samples is None
-        else attrs.evolve(whole.samples, node=[stands[node] for node in whole.samples.node]),
+        None if whole.samples is None else replace(whole.samples, node=[stands[node] for node in whole.samples.node]),
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from perfcore.model.record import Record
 from perfcore_view_flamegraph.calls import ROOT
 
 if TYPE_CHECKING:
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 ORDERS = ("value", "name")
 
 
-@attrs.frozen
-class Box:
+class Box(Record, frozen=True):
     """A frame in the picture: `left` and `width` are shares of the whole. `sides` are the amounts of baseline and
     target in a difference; `own` is not told where the graph is inverted."""
 
@@ -34,8 +32,7 @@ class Box:
     sides: tuple[Number, Number] | None = None
 
 
-@attrs.frozen
-class _Node:
+class _Node(Record, frozen=True):
     frame: int
     total: Number
     below: Callable[[], list[_Node]]

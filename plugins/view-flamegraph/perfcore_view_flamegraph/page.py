@@ -6,9 +6,10 @@ import html
 import re
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from msgspec.structs import asdict
 from perfcore_view_kit import page as document
 
+from perfcore.model.record import Record
 from perfcore_view_flamegraph import pack, palette
 from perfcore_view_flamegraph.kinds import kinds
 
@@ -26,8 +27,7 @@ _INDENTATION = re.compile(r"^[ \t]+|\n(?=\s)", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*//.*\n|^[ \t]*/\*\*(?s:.*?)\*/[ \t]*\n|^[ \t]+|^\n", re.MULTILINE)
 
 
-@attrs.frozen(kw_only=True)
-class Start:
+class Start(Record, frozen=True, kw_only=True):
     """How the page looks when it is opened."""
 
     metric: str
@@ -36,8 +36,7 @@ class Start:
     flame: bool = False
 
 
-@attrs.frozen(kw_only=True)
-class Version:
+class Version(Record, frozen=True, kw_only=True):
     """A version of a history. `change` says what a check has found there."""
 
     name: str
@@ -45,8 +44,7 @@ class Version:
     change: str = ""
 
 
-@attrs.frozen(kw_only=True)
-class Context:
+class Context(Record, frozen=True, kw_only=True):
     """What the page says beside the tree. `scale` are words for the scale of a difference, `is_total` says that both
     sides have one total already; `remarks` are lines below the colours. `quiet[i]` are the frames whose change of
     metric i is noise, `quiet` is None where nothing is known; `sources` gives the lines of functions by their frames,
@@ -74,7 +72,7 @@ def page(graph: Graph, *, title: str, about: str, start: Start, context: Context
         "scale": context.scale,
         "totals": context.is_total,
         "remarks": list(context.remarks),
-        "versions": [attrs.asdict(version) for version in context.versions],
+        "versions": [asdict(version) for version in context.versions],
         "metrics": [{"name": m.name, "unit": m.unit, "columns": len(m.columns)} for m in graph.metrics],
         "samples": 0 if graph.samples is None else int(graph.samples.is_timed) + 1,
         "tracks": [] if graph.samples is None else graph.samples.threads,
@@ -87,7 +85,7 @@ def page(graph: Graph, *, title: str, about: str, start: Start, context: Context
         "palettes": {"light": _colors(palette.LIGHT), "dark": _colors(palette.DARK)},
         "hues": palette.HUES,
         "tones": palette.TONES,
-        "start": attrs.asdict(start),
+        "start": asdict(start),
     }
     data = pack.pack(graph, order, [files[file] for file, _ in lines], head)
     values = {"title": html.escape(title), "about": html.escape(about), "data": data}

@@ -6,8 +6,9 @@ import math
 import zlib
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
 from perfcore_view_kit.colors import oklab_hex
+
+from perfcore.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +21,7 @@ STEPS = 10
 """Steps of the scale of changes on each side of "the same"."""
 
 
-@attrs.frozen
-class Palette:
+class Palette(Record, frozen=True):
     """Colours as `#rrggbb`: of frames by `slot`, of changes from all gone to all new, and of the text on both."""
 
     frames: Sequence[str]

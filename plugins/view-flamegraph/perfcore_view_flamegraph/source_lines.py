@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, TypeAlias
 
-import attrs
-
 from perfcore.model import EMPTY, Profile
+from perfcore.model.record import Record
 from perfcore.profile.stacks import NOWHERE, Stacks, references
 from perfcore.text import printable
 
@@ -24,8 +23,7 @@ _BEYOND = 1  # lines after the last one that was seen
 _LARGEST = 1 << 20  # bytes of a file of source
 
 
-@attrs.frozen
-class Side:
+class Side(Record, frozen=True):
     """A profile, the version of its source, what that is called, and the names of files there that are others here."""
 
     profile: Profile
@@ -34,8 +32,7 @@ class Side:
     paths: Mapping[str, str] = EMPTY
 
 
-@attrs.frozen
-class _Lines:
+class _Lines(Record, frozen=True):
     """What was seen of a function: its first line where that is known, and what its lines took."""
 
     first: int | None

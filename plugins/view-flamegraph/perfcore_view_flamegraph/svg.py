@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from perfcore.text import clip, percent, quantity
 from perfcore_view_flamegraph import palette
@@ -37,12 +37,12 @@ def svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" aria-label="{_attribute(title)}">'
     )
-    yield f"<title>{escape(title)}</title>"
+    yield f"<title>{_text(title)}</title>"
     yield f"<style>text{{font:{_FONT};fill:{LIGHT.text}}}.t{{font:600 15px system-ui,sans-serif}}</style>"
     yield f'<rect width="{width}" height="{height}" fill="#fff"/>'
     room = int((width - 2 * EDGE) / LETTER)
-    yield f'<text class="t" x="{EDGE}" y="20">{escape(clip(title, int(room * 0.8)))}</text>'
-    yield f'<text x="{EDGE}" y="37">{escape(clip(about, room))}</text>'
+    yield f'<text class="t" x="{EDGE}" y="20">{_text(clip(title, int(room * 0.8)))}</text>'
+    yield f'<text x="{EDGE}" y="37">{_text(clip(about, room))}</text>'
     if metric.sides:
         yield from _legend(top - _LEGEND)
     root_total = boxes[0].total
@@ -63,7 +63,7 @@ def embedded(
     height = top + _levels(boxes) * ROW + EDGE
     yield (
         f'<svg class="flame" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{_attribute(title)}"><title>{escape(title)}</title>'
+        f'aria-label="{_attribute(title)}"><title>{_text(title)}</title>'
     )
     yield from _legend(EDGE, 'class="change-{}"')
     for box in boxes:
@@ -121,11 +121,11 @@ def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, widt
     """A box one pixel narrower and lower than its place, with what there is room for of its name."""
     x, wide = EDGE + box.left * width, box.width * width
     visible_text = _label(box, frame, int((wide - 6) / LETTER)) if wide > 3 * LETTER else ""
-    text = f'<text x="{x + 3:.2f}" y="{y + 12.5:g}">{escape(visible_text)}</text>' if visible_text else ""
+    text = f'<text x="{x + 3:.2f}" y="{y + 12.5:g}">{_text(visible_text)}</text>' if visible_text else ""
     # The gap tells neighbours apart; of a box of three pixels it would take a third.
     gap = 1 if wide > 3 else 0
     return (
-        f"<g><title>{escape(_told(box, frame, metric, whole))}</title>"
+        f"<g><title>{_text(_told(box, frame, metric, whole))}</title>"
         f'<rect x="{x:.2f}" y="{y:g}" width="{wide - gap:.2f}" height="{ROW - 1}" {fill}/>{text}</g>'
     )
 
@@ -167,5 +167,9 @@ def _legend(y: float, fill: str = "") -> Iterator[str]:
         x += 34 + round(len(label) * LETTER)
 
 
+def _text(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
 def _attribute(text: str) -> str:
-    return escape(text, {'"': "&quot;", "\n": "&#10;"})
+    return _text(text).replace('"', "&quot;").replace("\n", "&#10;")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, Annotated
 
 from perfcore.errors import NotFoundError, UsageError
-from perfcore.settings import option
+from perfcore.model.record import Record
+from perfcore.settings import OptionInfo
 from perfcore.text import printable, quantity
 from perfcore_view_flamegraph import contexts
 from perfcore_view_flamegraph.graph import culled, graph, history
@@ -29,32 +28,40 @@ if TYPE_CHECKING:
 _THINNEST = 0.5
 
 
-@attrs.frozen
-class FlamegraphSettings:
+class FlamegraphSettings(Record, frozen=True, kw_only=True):
     """Which picture, and of what."""
 
-    format: str = option(
-        "auto",
-        help="auto: svg for a file whose name ends in .svg, else html.",
-        choices=("auto", "html", "svg"),
+    format: Annotated[
+        str,
+        OptionInfo(
+            "auto: svg for a file whose name ends in .svg, else html.",
+            choices=("auto", "html", "svg"),
+        ),
+    ] = "auto"
+    metric: Annotated[
+        str | None,
+        OptionInfo("The metric to draw (in a page, the first one shown). Default: the first metric.", metavar="NAME"),
+    ] = None
+    title: Annotated[str | None, OptionInfo("Title above the picture. Default: the command.")] = None
+    inverted: Annotated[bool, OptionInfo("Show functions with their callers, not with their callees.")] = False
+    flame: Annotated[bool, OptionInfo("Draw the outermost function at the bottom, not on top.")] = False
+    order: Annotated[str, OptionInfo("The order of neighbours: the largest first, or by name.", choices=ORDERS)] = (
+        "value"
     )
-    metric: str | None = option(
-        None, help="The metric to draw (in a page, the first one shown). Default: the first metric.", metavar="NAME"
-    )
-    title: str | None = option(None, help="Title above the picture. Default: the command.")
-    inverted: bool = option(False, help="Show functions with their callers, not with their callees.")
-    flame: bool = option(False, help="Draw the outermost function at the bottom, not on top.")
-    order: str = option("value", help="The order of neighbours: the largest first, or by name.", choices=ORDERS)
-    source: bool = option(True, help="Put the lines of the largest functions into the page, if the version has them.")
-    lines: bool = option(False, help="Draw a box for each sampled line of a function, not one for all.")
-    width: int = option(1200, help="The width of the SVG in pixels.", minimum=200, maximum=20_000)
-    min_share: float | None = option(
-        None,
-        help="Leave out boxes of less than this percent of the whole; in an SVG also boxes thinner than half a pixel.",
-        metavar="PERCENT",
-        minimum=0,
-        maximum=100,
-    )
+    source: Annotated[
+        bool, OptionInfo("Put the lines of the largest functions into the page, if the version has them.")
+    ] = True
+    lines: Annotated[bool, OptionInfo("Draw a box for each sampled line of a function, not one for all.")] = False
+    width: Annotated[int, OptionInfo("The width of the SVG in pixels.", minimum=200, maximum=20_000)] = 1200
+    min_share: Annotated[
+        float | None,
+        OptionInfo(
+            "Leave out boxes of less than this percent of the whole; in an SVG also boxes thinner than half a pixel.",
+            metavar="PERCENT",
+            minimum=0,
+            maximum=100,
+        ),
+    ] = None
 
 
 class FlamegraphView:
