@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from perfcore.model.record import Record
@@ -25,7 +24,9 @@ class Point(Record, frozen=True, kw_only=True):
 
     @property
     def median(self) -> float | None:
-        return statistics.median(self.values) if self.values else None
+        from statistics import median  # which takes as long to import as the rest of what most pages need
+
+        return median(self.values) if self.values else None
 
 
 class MetricHistory(Record, frozen=True, kw_only=True):

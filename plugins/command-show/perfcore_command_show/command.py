@@ -17,8 +17,7 @@ from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change, MetricHistory, MinorVersion, Profile, ViewData
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
-from perfcore_command_show import context, metric_history, views
-from perfcore_command_show.one_line import lines
+from perfcore_command_show import context, views
 
 DEFAULT = "table"
 _PAGES = (".html", ".htm", ".svg")  # files that no table is written to
@@ -67,6 +66,8 @@ def show(
             raise UsageError("say which profile", hint="`perf status` lists them: 0@p is the first pending one")
         refs = [ref for name in profiles for ref in _find(console, name)]
         if one_line:
+            from perfcore_command_show.one_line import lines
+
             console.output_to(file, force=replace)
             shown = lines([ref.name for ref in refs], [console.repository.load(ref) for ref in refs])
             console.write("".join(f"{line}\n" for line in shown))
@@ -115,6 +116,8 @@ def _version(repository: Repository, ref: Ref) -> MinorVersion | None:
 
 def _series(console: Console, refs: Sequence[Ref], profiles: Sequence[Profile]) -> tuple[MetricHistory, ...]:
     """The primary metrics of the profiles' configurations, along the branch of the version that is named first."""
+    from perfcore_command_show import metric_history  # most views draw no series
+
     configurations = frozenset(profile.config_id for profile in profiles)
     head = next((ref.version for ref in refs if ref.version), None)
     return metric_history.of_configurations(console.repository, configurations, head, console)

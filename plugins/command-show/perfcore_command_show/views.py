@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from perfcore.cli.console import Console
+from perfcore.digests import sha1
 from perfcore.errors import PerfError, UsageError
 from perfcore.hookspecs import VIEW, View
 from perfcore.model import EMPTY, ViewData
@@ -78,7 +78,7 @@ def temporary_page(repository: Repository, name: str) -> Path:
     """Where a page that is only looked at is written: looking at the same again adds no file."""
     folder = repository.perf / "tmp"
     folder.mkdir(exist_ok=True)
-    return folder / f"{hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()[:10]}.html"
+    return folder / f"{sha1(name.encode()).hexdigest()[:10]}.html"
 
 
 def _accepts(driver: type[Any]) -> frozenset[str]:
