@@ -40,7 +40,7 @@ Name = str | Entry | Pending | SavedProfile
 
 def open_repository(path: str | Path = ".", *, plugins: Plugins | None = None) -> History:
     """The performance history around a folder. NotFoundError where no folder up from it has one."""
-    return History(Repository.open(Path(path), plugins=plugins or Plugins(warn=_warn)))
+    return History(Repository.open(Path(path), plugins=plugins or Plugins(warn=warnings.warn)))
 
 
 class History(MeasureCalls):
@@ -285,7 +285,3 @@ class History(MeasureCalls):
         if len(refs) != 1:
             raise UsageError(f"{name!r} names {len(refs)} profiles instead of one")
         return refs[0]
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=2)

@@ -187,7 +187,8 @@ class Collection(msgspec.Struct):
         if request.versions is None:
             source = Source(kind="path", root=repository.root)
             build = _plain_build(request.building)
-            return replace(plan, source=source, build=build) if self._builds else plan
+            builds = request.building.commands or request.building.environment
+            return replace(plan, source=source, build=build) if builds else plan
         vcs = Step(name=repository.vcs_name, params=repository.plugin_options("vcs", repository.vcs_name))
         source = Source(kind="vcs", root=repository.root, vcs=vcs)
         return replace(plan, source=source, build=_plain_build(request.building), sessions=self._sessions(jobs))
@@ -219,10 +220,6 @@ class Collection(msgspec.Struct):
                 self._fail(subject or printable(measured.job.title), error)
         else:
             self._measured(target, profile)
-
-    @property
-    def _builds(self) -> bool:
-        return bool(self.request.building.commands or self.request.building.environment)
 
     def _tree_name(self, job: Job) -> str:
         return "the working tree" if self.request.versions is None or not job.version else version_name(job.version)

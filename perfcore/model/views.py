@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from perfcore.model import EMPTY
 from perfcore.model.record import Record
@@ -82,17 +82,7 @@ class ViewData:
         releases: Lazy[Mapping[str, tuple[str, ...]]] = EMPTY,
     ) -> None:
         self.names, self.source = names, source
-        self._arguments: dict[str, Any] = {
-            "profiles": profiles,
-            "versions": versions,
-            "pair": pair,
-            "sides": sides,
-            "series": series,
-            "changes": changes,
-            "accepted": accepted,
-            "decided": decided,
-            "releases": releases,
-        }
+        self._arguments = {name: argument for name, argument in locals().items() if name != "self"}
 
     @property
     def contents(self) -> frozenset[str]:

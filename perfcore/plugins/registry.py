@@ -68,10 +68,6 @@ class Plugins:
         self.__dict__.pop("_announced", None)
 
     @property
-    def _local_names(self) -> set[tuple[str, str]]:
-        return {(info.kind, info.name) for info in self._local}
-
-    @property
     def local(self) -> tuple[LocalPlugin, ...]:
         """Those that a configuration names."""
         return tuple(self._local.values())
@@ -142,7 +138,8 @@ class Plugins:
             from perfcore.plugins.stevedore_driver import find_driver
 
             # stevedore knows nothing of disabled plugins, of full names and of plugins in files.
-            asked_directly = self.disabled or ":" in name or (kind, name) in self._local_names
+            is_local = any((info.kind, info.name) == (kind, name) for info in self._local)
+            asked_directly = self.disabled or ":" in name or is_local
             info = (None if asked_directly else find_driver(kind, name)) or self.find(kind, name)
             loaded = self._take(info, name)
         self._remember()

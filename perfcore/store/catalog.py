@@ -153,12 +153,13 @@ class Catalog:
         if name not in self._rows:
             more = itertools.islice(self._others, len(self._folders) if len(self._folders) > _FEW else 0)
             parts = _parts(name[:2]) if len(self._folders) > 16 * _FEW else ()
-            self._rows |= self._model.many(_SPACE, {*names, *more, *parts})
-        return self._rows.pop(name, b"")
+            wanted = {*names, *more, *parts} - self._rows.keys()
+            self._rows |= dict.fromkeys(wanted, b"") | self._model.many(_SPACE, wanted)
+        row, self._rows[name] = self._rows[name], b""  # not again
+        return row
 
     def _unread(self, prefix: str) -> set[str]:
-        rows = self._store.storage.list(prefix)
-        keys = ((hidden_key(row.key) or row.key) for row in rows)
+        keys = (hidden_key(row.key) or row.key for row in self._store.storage.list(prefix))
         return {key_id(key) for key in keys if is_object_key(key)}
 
     def _all_of(self, name: str) -> Iterator[Row | FormatError]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, TypeVar
 
-import attrs
+from msgspec.structs import asdict
 from perfcore_sample_kit import Origin, SampleRecorder
 
 from perfcore.errors import FormatError
@@ -45,7 +45,7 @@ def profile(document: Document, *, name: str, created: int) -> Profile:
 
 def _origin(thread: Thread) -> Origin:
     if thread.perfcore is not None and thread.perfcore.metric:
-        return Origin(**{key: encodable(text) for key, text in attrs.asdict(thread.perfcore).items()})
+        return Origin(**{key: encodable(text) for key, text in asdict(thread.perfcore).items()})
     metric, unit = WEIGHTS.get(thread.samples.weightType, ("samples", ""))
     process = thread.processName or str(thread.pid)
     return Origin(metric=metric, unit=unit, thread=encodable(thread.name), process=encodable(process))

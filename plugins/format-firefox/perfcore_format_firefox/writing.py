@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+from msgspec.structs import asdict
 from perfcore_sample_kit import Part, Samples, parts
 
 from perfcore.errors import FormatError
@@ -149,7 +149,7 @@ def _thread(part: Part, number: int, samples: Samples, tables: _SharedTables) ->
         },
         "markers": _table(0, data=None, name=None, startTime=None, endTime=None, phase=None, category=None),
         # Of ours, beside the format's: what a weight type and a name cannot tell apart when it is read again.
-        "perfcore": attrs.asdict(part.origin),
+        "perfcore": asdict(part.origin),
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 import msgspec
+from msgspec.structs import asdict
 from perfcore_sample_kit import Part, Samples, contents, parts, start_of
 
 from perfcore import files
@@ -121,5 +122,5 @@ def _written(part: Part, stacks: Mapping[int, list[int]], samples: Samples) -> d
         "samples": [stacks[samples.rows[row]] for row in part.rows],
         "weights": part.values,
         # Of ours, beside the schema: what a unit and a name cannot tell apart when it is read again.
-        "perfcore": attrs.asdict(part.origin),
+        "perfcore": asdict(part.origin),
     }

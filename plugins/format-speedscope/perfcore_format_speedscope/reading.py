@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-import attrs
+from msgspec.structs import asdict
 from perfcore_sample_kit import Origin, SampleRecorder
 
 from perfcore.errors import FormatError
@@ -45,7 +45,7 @@ def profile(document: Document, *, name: str, created: int) -> Profile:
 def _origin(part: SpeedscopeProfile, document: Document) -> Origin:
     """The metric and the thread of a profile. Of several of one unit, each is a thread."""
     if part.perfcore is not None and part.perfcore.metric:
-        return Origin(**{key: encodable(text) for key, text in attrs.asdict(part.perfcore).items()})
+        return Origin(**{key: encodable(text) for key, text in asdict(part.perfcore).items()})
     unit = _OURS.get(part.unit, "")
     several = Counter(other.unit for other in document.profiles)[part.unit] > 1
     return Origin(metric=_METRICS.get(unit, "wall"), unit=unit, thread=encodable(part.name) if several else "")
