@@ -35,13 +35,16 @@ NULL = b"/dev/null"
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 # It trades two costs: with a longer one a timeout or Ctrl-C takes effect later, with a shorter one the helper wakes
 # more often on a CPU that the command may want.
-TICK = 0.1  # seconds between two looks at the socket while a command runs
+TICK = 0.2  # seconds between two looks at the socket while a command runs
 # An answer costs as much as a third of the shortest run, and what was measured since the last one is lost if this
 # process ends. Less than a tick, so that no look falls into runs that are answered together.
-BATCH = 0.08  # seconds that runs take which are answered together
+BATCH = 0.16  # seconds that runs take which are answered together
 # The same work takes up to 1.6 times as long while another thread has the other half of the core, which no counter of
 # a virtual machine tells. It is done once in a batch, in less than a percent of its time, and oftener after long runs.
 WORK_EVERY, WORK_MOST = 20_000_000, 8  # ns, times
+# To ask in /proc for a process takes half as long as to start one. One that was over soon, and was on a CPU but for less
+# than `tally.DISTURBED_LEAST`, is asked for now and again only: threads aside, it waited for no more.
+LEAST_WAIT, SHORT, ASKED = 500_000, 2_000_000, 8  # ns, ns, one of so many
 _NUMBERS = [(number * 7919) % 1009 / 7 for number in range(500)]
 
 _PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
@@ -217,7 +220,8 @@ class Server:
                 threads = cpu_clock(~pid << 3 | _ALL_CPU_TIME)
             except OSError:
                 threads = 0
-            delay = _schedstat(pid)
+            off_cpu = end - start - threads
+            delay = _schedstat(pid) if off_cpu > LEAST_WAIT or end - start > SHORT or not len(runs) % ASKED else b""
             wait4(pid, status_reference, 0, used_reference)
             if used[4] * 1024 > self.peak:  # what this process has had is never more than what its child reports
                 self.peak = _peak()

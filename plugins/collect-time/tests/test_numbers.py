@@ -10,7 +10,8 @@ from pathlib import Path
 
 from perfcore_collect_kit import command
 from perfcore_collect_time import launcher
-from perfcore_collect_time.helper import WORK_EVERY
+from perfcore_collect_time.helper import LEAST_WAIT, SHORT, WORK_EVERY
+from perfcore_collect_time.tally import DISTURBED_LEAST
 from perfcore_testing.processes import Measure
 
 from perfcore.model import Job
@@ -124,6 +125,15 @@ def test_a_run_that_had_to_wait_for_a_cpu_is_told(python: Measure, tmp_path: Pat
     assert all(row["run_delay"] <= row["wall"] for row in measured.rows)
     assert measured.session.sampling["disturbed"] == 3
     assert "this machine is unfit to measure wall time now: 3 of 3 runs" in measured.session.notes[0]
+
+
+def test_a_wait_for_a_cpu_is_known_of_every_run_that_can_have_waited(measure: Measure, python: Measure) -> None:
+    assert LEAST_WAIT == DISTURBED_LEAST
+    short = measure("true", runs=60).rows
+    assert short[0]["run_delay"] is not None
+    for row in short:
+        assert row["run_delay"] is not None or (row["wall"] <= SHORT and row["wall"] - row["cpu"] <= DISTURBED_LEAST)
+    assert all(row["run_delay"] is not None for row in python("pass", runs=5).rows)
 
 
 def test_the_same_work_is_done_beside_the_runs(measure: Measure) -> None:
