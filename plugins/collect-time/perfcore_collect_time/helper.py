@@ -43,7 +43,8 @@ BATCH = 0.16  # seconds that runs take which are answered together
 # a virtual machine tells. It is done once in a batch, in less than a percent of its time, and oftener after long runs.
 WORK_EVERY, WORK_MOST = 20_000_000, 8  # ns, times
 # To ask in /proc for a process takes half as long as starting one. One that was over soon, and was on a CPU but for
-# less than `tally.DISTURBED_LEAST`, is asked for now and again only: threads aside, it waited for no more.
+# less than `tally.DISTURBED_LEAST`, is asked for now and again only: threads aside, it waited for no more. The tally
+# keeps no more waits than these of runs that are short.
 LEAST_WAIT, SHORT, ASKED = 500_000, 2_000_000, 8  # ns, ns, one of so many
 _NUMBERS = [(number * 7919) % 1009 / 7 for number in range(500)]
 

@@ -46,8 +46,10 @@ class Tally(msgspec.Struct):
         floor = results.floor + results.floor // FLOOR_MARGIN
         self.floor = max(self.floor, floor)
         memory = [peak if peak > floor else None for peak in results.numbers["max_rss"]]
-        delays, walls = results.run_delay, results.numbers["wall"]
-        bothered = [disturbed(*run, cpus) for run in zip(delays, walls, results.numbers["cpu"], strict=True)]
+        walls = results.numbers["wall"]
+        waits = list(zip(results.run_delay, walls, results.numbers["cpu"], strict=True))
+        bothered = [disturbed(*run, cpus) for run in waits]
+        delays = [run[0] if _representative(position, *run) else None for position, run in enumerate(waits)]
         self.left += sum(results.left)
         self.littering += sum(map(bool, results.left))
         if not warmup:
@@ -80,7 +82,7 @@ class Tally(msgspec.Struct):
     def notes(self) -> Iterator[str]:
         """For people, one line each."""
         of_all = f"of {plural(self.runs, 'run')}"
-        if self.disturbed >= max(UNFIT_RUNS, self.runs * UNFIT_SHARE):
+        if self.waits and self.disturbed >= max(UNFIT_RUNS, self.runs * UNFIT_SHARE):
             share = _median(self.waits) * 100
             yield (
                 f"this machine is unfit to measure wall time now: {self.disturbed:,} {of_all} waited for a CPU, "
@@ -106,6 +108,17 @@ def disturbed(delay: int | None, wall: int, cpu: int, cpus: Callable[[], int]) -
     if delay is None or delay <= DISTURBED_LEAST or delay <= DISTURBED_SHARE * wall:
         return False
     return cpu < OWN_SHARE * cpus() * wall
+
+
+def _representative(position: int, delay: int | None, wall: int, cpu: int) -> bool:
+    """Whether a wait may stand for those of other runs. Most short runs are asked only if they can have waited: whether
+    they were disturbed must be known, but beside runs that were not asked, their waits would be those of a machine that
+    is busier than it is. So a run counts whose wait has no part in its being asked: the first of every so many, or one
+    that would be long, or off the CPU, without it."""
+    from perfcore_collect_time.helper import ASKED, LEAST_WAIT, SHORT  # what runs on Linux only
+
+    without = wall - (delay or 0)
+    return not position % ASKED or without > SHORT or without - cpu > LEAST_WAIT
 
 
 def _median(values: Sequence[float]) -> float:

@@ -141,6 +141,33 @@ def test_few_disturbed_runs_are_told_and_many_make_the_machine_unfit() -> None:
     assert "half of them for 30 % of their time or more" in unfit
 
 
+def test_the_waits_of_short_runs_are_those_of_every_eighth_whatever_became_of_them() -> None:
+    """The others are asked because they seem to have waited: their waits would be those of a busier machine."""
+    delays: list[int | None] = [None] * 20
+    delays[0], delays[3], delays[8], delays[16] = 10_000, 5 * MS, 8 * MS, 20_000
+    numbers = {
+        "wall": [MS // 2 + (delay or 0) for delay in delays],
+        "cpu": [MS // 4] * 20,
+        "max_rss": [50 * 2**20] * 20,
+    }
+    tally = Tally()
+    rows, bothered = tally.take(Results([0] * 20, [0] * 20, 0, numbers, delays), two_cpus, False)
+    assert {at: delay for at, delay in enumerate(rows["run_delay"]) if delay is not None} == {
+        0: 10_000,
+        8: 8 * MS,
+        16: 20_000,
+    }
+    assert [at for at, one in enumerate(bothered) if one] == [3, 8]
+
+
+@pytest.mark.parametrize(("wall", "cpu"), [(10 * MS, 9 * MS), (MS, MS // 10)], ids=["long", "asleep"])
+def test_every_wait_of_a_run_that_is_asked_anyway_is_kept(wall: int, cpu: int) -> None:
+    delays = [1000, 5 * MS, 2000]
+    numbers = {"wall": [wall + delay for delay in delays], "cpu": [cpu] * 3, "max_rss": [50 * 2**20] * 3}
+    rows, _ = Tally().take(Results([0] * 3, [0] * 3, 0, numbers, delays), two_cpus, False)
+    assert rows["run_delay"] == delays
+
+
 def test_warm_ups_do_not_count() -> None:
     tally = Tally()
     for _ in range(3):
