@@ -1,4 +1,4 @@
-"""How well changes are found in real series: `python benchmarks/real.py FOLDER [--seed 1]`.
+"""How well changes are found in real series: `python benchmarks/real.py FOLDER [--seed 1] [--suite]`.
 
 The folder has series in the format of the Turing Change Point Dataset (G. van den Burg and C. Williams, 2020, *An
 Evaluation of Change Point Detection Algorithms*): JSON files with `series`, and `annotations.json` with the changes
@@ -7,6 +7,8 @@ over the annotators, and 0 counts as a change, so that nothing is found in a ser
 
 Or it has noise in which nothing changed: files with a number a line, or a JSON list of numbers, measured of one program
 on one machine. Every detection there is a false alarm, and steps of 2, 5 and 10 % are planted in turn, one at a time.
+With `--suite`, the series were measured together, value by value (`benchmarks/unchanged.py` records such ones), and are
+searched together as well.
 
 Nothing in perfcore is tuned on such series.
 """
@@ -23,7 +25,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from perfcore_check_changepoint import detect
+from perfcore_check_changepoint import detect, detect_many
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -125,6 +127,17 @@ def planted(detector: Detector, series: Series, size: float, random: np.random.G
     return hits, PLANTS
 
 
+def beside(others: Sequence[Series], series: Series) -> Detector:
+    """Searches values of one series together with the others, which were measured beside it."""
+    place = others.index(series)
+
+    def search(values: list[float]) -> list[int]:
+        rows = [values if position == place else other.values for position, other in enumerate(others)]
+        return [change.index for change in detect_many(rows).changes[place] if change.kind == "level"]
+
+    return search
+
+
 def interval(hits: int, count: int) -> str:
     """A share with its interval of 95 % (E. B. Wilson, 1927, JASA 22(158))."""
     z, share = 1.96, hits / count
@@ -137,6 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=1, help="of the places of planted steps")
+    parser.add_argument("--suite", action="store_true", help="the series of noise were measured together")
     given = parser.parse_args()
     annotated, noise = read(given.folder)
     if not annotated and not noise:
@@ -155,12 +169,15 @@ def main() -> None:
         print(
             f"{len(noise)} series of noise, {versions} values; false alarms in 1,000, and planted steps that are found"
         )
-        for name, detector in detectors.items():
-            alarms = sum(len(found(detector, series)) for series in noise)
+        every = {name: [detector] * len(noise) for name, detector in detectors.items()}
+        if given.suite:
+            every["detect_many"] = [beside(noise, series) for series in noise]
+        for name, searched in every.items():
+            alarms = sum(len(found(*pair)) for pair in zip(searched, noise, strict=True))
             shares = []
             for size in STEPS:
                 random = np.random.default_rng(given.seed)
-                counts = [planted(detector, series, size, random) for series in noise]
+                counts = [planted(*pair, size, random) for pair in zip(searched, noise, strict=True)]
                 shares.append(f"{size:.0%}: {interval(sum(hits for hits, _ in counts), sum(n for _, n in counts))}")
             print(f"{name:24} {1000 * alarms / versions:6.2f}   " + "   ".join(shares), flush=True)
 
