@@ -1,8 +1,8 @@
 """The engine of push and pull: what one store has and another lacks is copied, and what both have is joined.
 
 Objects are the same everywhere, so they are created once; indexes and lists of notes are joined entry by entry, and an
-entry that was removed stays removed (`perfcore.store.index.merge`). So the order of transfers does not matter, and two
-of them at once lose nothing. Whatever an index or a list of notes refers to is there before it: a transfer that was
+entry that was removed stays removed (`perfcore_command_remote.joining`). So the order of transfers does not matter, and
+two of them at once lose nothing. Whatever an index or a list of notes refers to is there before it: a transfer that was
 killed leaves objects that nothing refers to, and the next one goes on.
 """
 
@@ -17,12 +17,12 @@ from perfcore.errors import ConflictError, FormatError, KeyMissingError
 from perfcore.model import Entry
 from perfcore.model.listener import Listener
 from perfcore.profile import codec
-from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.index import Index
 from perfcore.store.store import Store, key_id, object_key, opened
 from perfcore.text import plural
 from perfcore_command_remote.holdings import Holdings, decode_index, verified
+from perfcore_command_remote.joining import join
 from perfcore_command_remote.memory import Memory
 from perfcore_command_remote.records import RecordChange, plan_records
 from perfcore_command_remote.redaction import AsItIs, Redacting, Translation
@@ -232,11 +232,11 @@ def _plan_index(
     incoming = cutoff.kept(translation.index(incoming, current, plan.problems), current)
     if not incoming.entries and current is None:
         return
-    joined = indexes.merge(current, incoming) if current is not None else incoming
+    joined = join(current, incoming)
     present = set(current.entries) if current is not None else set()
-    sent = set(incoming.entries)
+    sent = {entry.profile for entry in incoming.live}
     # What a collection of garbage took between two tries, or what got lost there, is brought again.
-    new = [e for e in joined.live if e not in present or (e in sent and not _is_whole(e, theirs))]
+    new = [e for e in joined.live if e.profile in sent and (e not in present or not _is_whole(e, theirs))]
     if joined == current and not new:
         return
     plan.indexes[key] = _IndexChange(incoming, current, {entry: _needs(ours, entry) for entry in new})
@@ -301,9 +301,9 @@ def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int,
     tagged = removed = 0
     for key, change in plan.indexes.items():
         whole = [entry for entry, needs in change.needs.items() if not needs & lost]
-        left_out = change.needs.keys() - set(whole)
+        left_out = {entry.profile for entry in change.needs.keys() - set(whole)}
         incoming = change.incoming._replace(
-            entries=tuple(entry for entry in change.incoming.entries if entry not in left_out)
+            entries=tuple(e for e in change.incoming.entries if e.tombstone or e.profile not in left_out)
         )
         needs = {entry: change.needs[entry] for entry in whole}
         plan.indexes[key] = attrs.evolve(change, incoming=incoming, needs=needs)
@@ -312,8 +312,7 @@ def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int,
         known = {entry.profile for entry in before}
         profiles += [(incoming.version, entry) for entry in whole if entry.profile not in known]
         tagged += len({entry.profile for entry in whole if entry not in before} & known)
-        after = indexes.merge(change.current, incoming) if change.current is not None else incoming
-        removed += len(known - {entry.profile for entry in after.live})
+        removed += len(known - {entry.profile for entry in join(change.current, incoming).live})
     for key, notes_change in plan.notes.items():
         plan.notes[key] = attrs.evolve(notes_change, ids=tuple(id for id in notes_change.ids if id not in lost))
     plan.records = {key: record for key, record in plan.records.items() if not lost.intersection(record.ids)}

@@ -356,6 +356,25 @@ def test_a_tag_that_two_clones_gave_names_neither_until_it_is_taken_off_one(
     assert "100 ns" in project.perf("show", "--one-line", "release").out
 
 
+def test_a_profile_that_two_clones_tagged_has_both_tags(project: Project, other: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    other.perf("pull")
+    project.perf("tag", "mine", "0@i")
+    other.perf("tag", "theirs", "0@i")
+    for clone in (project, other, project):
+        clone.perf("push")
+        clone.perf("pull")
+    for clone in (project, other):
+        assert len(clone.perf("log", "--json").json["profiles"]) == 1
+        assert [row["tag"] for row in clone.perf("tag", "--json").json["tags"]] == ["mine", "theirs"]
+        assert "it is all there" in clone.perf("push").err
+        assert "it is all there" in clone.perf("pull").err
+        assert "100 ns" in clone.perf("show", "--one-line", "0@i").out
+
+
 def test_the_document_of_a_collection_follows_its_schema(project: Project, tmp_path: Path) -> None:
     profile = register(project, 100)
     project.perf("remote", "add", "shared", str(tmp_path / "shared"))
