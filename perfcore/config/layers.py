@@ -88,22 +88,11 @@ _WANTED = {
     "list": "a list",
     "flag": "true or false",
 }
-_PLUGIN_SECTIONS = (
-    "vcs",
-    "collector",
-    "postprocessor",
-    "view",
-    "storage",
-    "check",
-    "format",
-    "workload",
-    "executor",
-    "diff",
-    "aggregate",
-    "notifier",
-    "command",
-    "environment",
+_PLUGIN_KINDS = (
+    "vcs collector postprocessor view storage check format workload executor diff aggregate "
+    "notifier command environment"
 )
+_PLUGIN_SECTIONS = _PLUGIN_KINDS.split()
 
 
 class Layer(NamedTuple):

@@ -24,7 +24,7 @@ from perfcore.text import plural
 from perfcore_command_remote.holdings import Holdings, decode_index, verified
 from perfcore_command_remote.joining import join
 from perfcore_command_remote.memory import Memory
-from perfcore_command_remote.records import RecordChange, plan_records
+from perfcore_command_remote.records import RecordChange, plan_marks, plan_records
 from perfcore_command_remote.redaction import AsItIs, Redacting, Translation
 from perfcore_command_remote.retention import EVERYTHING, Cutoff
 from perfcore_command_remote.set_back import Pushed
@@ -80,6 +80,7 @@ class _Plan:
     indexes: dict[str, _IndexChange] = attrs.field(factory=dict)
     notes: dict[str, _NotesChange] = attrs.field(factory=dict)
     records: dict[str, RecordChange] = attrs.field(factory=dict)
+    marks: dict[str, bytes] = attrs.field(factory=dict)
     joinable: set[str] = attrs.field(factory=set)
     problems: list[str] = attrs.field(factory=list)
     notices: list[str] = attrs.field(factory=list)
@@ -99,7 +100,7 @@ class _Plan:
 
     def keys(self) -> set[str]:
         """All keys that may be written."""
-        return {*map(object_key, self.needed()), *self.indexes, *self.notes, *self.records}
+        return {*map(object_key, self.needed()), *self.indexes, *self.notes, *self.records, *self.marks}
 
 
 def transfer(
@@ -108,6 +109,7 @@ def transfer(
     memory: Memory,
     listener: Listener,
     *,
+    declared: Iterable[str] = (),
     versions: Container[str] | None = None,
     translation: Translation | None = None,
     cutoff: Cutoff = EVERYTHING,
@@ -116,13 +118,14 @@ def transfer(
     dry_run: bool = False,
 ) -> Transferred:
     """Bring everything from the source to the target, or the profiles of some versions only, as the translation says,
-    except for those that the target does not keep. What the source lacks that was `pushed` to it is named, and so is
-    what is damaged on either side and left out. To `verify`, the target is read: the source's whole objects take the
-    place of its damaged ones."""
+    except for those that the target does not keep; of sets, those that are `declared`. What the source lacks that was
+    `pushed` to it is named, and so is what is damaged on either side and left out. To `verify`, the target is read: the
+    source's whole objects take the place of its damaged ones."""
+    declared, translation = tuple(declared), translation or AsItIs()
     for _ in range(_TRIES):
         try:
             done = _once(
-                source, target, memory, listener, versions, translation or AsItIs(), cutoff, pushed, verify, dry_run
+                source, target, memory, listener, declared, versions, translation, cutoff, pushed, verify, dry_run
             )
         except ConflictError:  # somebody else was faster: what they wrote is read, and joined with ours
             forget_listings(source, target)
@@ -145,6 +148,7 @@ def _once(
     target: Store,
     memory: Memory,
     listener: Listener,
+    declared: tuple[str, ...],
     versions: Container[str] | None,
     translation: Translation,
     cutoff: Cutoff,
@@ -159,9 +163,11 @@ def _once(
         plan.problems += pushed.lacking(ours, theirs)
     for notice in plan.notices:
         listener.note(notice)
-    plan.records = plan_records(source, theirs, versions, translation, plan.problems)
+    plan.records = plan_records(source, theirs, declared, versions, translation, plan.problems)
+    plan.marks = plan_marks(target, plan.records)
     if isinstance(translation, Redacting) and translation.withheld:
-        listener.note(f"{plural(translation.withheld, 'record')} of fleets not sent: rules apply to their names")
+        records = plural(translation.withheld, "record")
+        listener.note(f"{records} not sent: rules apply to their names, or their plugin knows no rules")
     if not dry_run:
         translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id)]
@@ -325,6 +331,8 @@ def _join(plan: _Plan, theirs: Holdings, writer: Writer) -> None:
         writer.join_index(key, change.incoming, change.current, theirs.tag(key))
     for key, notes_change in plan.notes.items():
         writer.join_notes(key, notes_change.ids, notes_change.current, theirs.tag(key))
+    for key, data in plan.marks.items():
+        writer.put(key, data, None)
     for key, record in plan.records.items():
         writer.put(key, record.data, record.tag)
     writer.flush()

@@ -54,6 +54,7 @@ def entries(store: Store, count: int = 20) -> dict[str, set[Entry]]:
 
 def bring(source: Store, target: Store, path: Path | None = None, **options: object) -> Transferred:
     memory = Memory.read(ReadModel(path), "x") if path is not None else Memory(ReadModel(None))
+    options = {"declared": ["receipts"], **options}
     return transfer(source, target, memory, SilentListener(), **options)  # type: ignore[arg-type]
 
 
