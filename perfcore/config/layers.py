@@ -73,8 +73,7 @@ KEYS: Mapping[str, Key] = {
     "remotes": Key("names", {}, "Places to push to and pull from: {origin: URL}.", runs=True),
     "sharing.omit": Key("texts", [], "Facts of the machine that a push leaves out, such as host."),
     "sharing.replace": Key("names", {}, "What a push replaces in all texts: {'regular expression': text}."),
-    # As gc.pruneExpire of git.
-    "gc.grace": Key("seconds", 14 * 86400, "How long unreferenced objects are kept."),
+    "gc.grace": Key("seconds", 14 * 86400, "How long unreferenced objects are kept."),  # as gc.pruneExpire of git
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),  # no object is larger
 }
 _WANTED = {

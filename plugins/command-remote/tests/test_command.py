@@ -82,6 +82,22 @@ def test_only_the_versions_that_are_named_are_brought(project: Project, tmp_path
     assert "1 profile of 1 version" in project.perf("push", "shared", "--last", "5").err
 
 
+@pytest.mark.parametrize("verb", ["push", "pull", "fetch"])
+@pytest.mark.parametrize("words", [["v1..HEAD"], ["HEAD"], ["HEAD~1..HEAD", "main"], ["..HEAD"]])
+def test_versions_in_the_place_of_the_remote_are_told_so(
+    project: Project, tmp_path: Path, verb: str, words: list[str]
+) -> None:
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    done = project.perf(verb, *words, code=2)
+    assert f"{words[0]} names versions, and no remote" in done.err
+    assert f"perf {verb} shared {' '.join(words)}" in done.err
+
+
+def test_a_remote_with_the_name_of_a_version_is_one(project: Project, tmp_path: Path) -> None:
+    project.perf("remote", "add", "main", str(tmp_path / "shared"))
+    assert "it is all there" in project.perf("push", "main").err
+
+
 def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, other: Project, tmp_path: Path) -> None:
     assert "there are no remotes" in project.perf("remote").err
     other.perf("remote", "add", "shared", "https://me:secret@example.org/x.git")

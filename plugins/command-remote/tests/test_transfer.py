@@ -201,9 +201,9 @@ def test_tags_of_clones_converge_whatever_the_order(seed: int, storage: type[Mem
         for clone in clones:
             bring(clone, remote)
             bring(remote, clone)
-    (tags, *others) = everywhere(remote, *clones)
-    assert len(tags) == len(known)
-    assert others == [tags] * 3
+    joined, *others = everywhere(remote, *clones)
+    assert len(joined) == len(known)
+    assert others == [joined] * 3
     assert [bring(clone, remote) for clone in clones] == 3 * [Transferred()]
 
 

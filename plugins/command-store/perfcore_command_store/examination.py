@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 from perfcore_storage_kit import sets
 
+from perfcore.config.layers import KEYS
 from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
@@ -50,7 +51,17 @@ class FsckResult:
 
 def verify(repository: Repository) -> FsckResult:
     """Read everything in the store; nothing changes."""
-    return FsckResult(findings=tuple(examine(repository.store, sets.declared(repository.plugins))))
+    findings = examine(repository.store, sets.declared(repository.plugins))
+    return FsckResult(findings=(*_lost_folder(repository), *findings))
+
+
+def _lost_folder(repository: Repository) -> Iterator[Finding]:
+    """The folder with the objects, which `perf init` makes: without it the store looks like a new one."""
+    name = str(repository.config.get("storage.name")).rpartition(":")[2]
+    folder = repository.perf / OBJECTS.rstrip("/")
+    if name == KEYS["storage.name"].default and not folder.is_dir():
+        text = f"the folder {folder} is gone, with everything that was in it: bring it back from a copy"
+        yield Finding(key=OBJECTS, level="error", text=text)
 
 
 def examine(store: Store, declared: Iterable[str] = ()) -> Iterator[Finding]:
