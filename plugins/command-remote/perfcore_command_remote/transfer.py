@@ -8,12 +8,13 @@ killed leaves objects that nothing refers to, and the next one goes on.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+import itertools
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
-from perfcore.errors import ConflictError, FormatError, KeyMissingError
+from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
 from perfcore.model import Entry
 from perfcore.model.listener import Listener
 from perfcore.profile import codec
@@ -31,6 +32,7 @@ from perfcore_command_remote.set_back import Pushed
 from perfcore_command_remote.tag_rules import refused_tags
 from perfcore_command_remote.writer import Writer, announced
 
+_BATCH = 512  # indexes that are compared together: what is under their keys on the other side is read at once
 _TRIES = 20  # while others write to the same place, each of whom succeeded in between
 SCHEMA = 1
 
@@ -59,12 +61,13 @@ class Transferred:
 
 @attrs.frozen
 class _IndexChange:
-    """An index of the source, of which the target lacks something: what is there, and the ids that each new entry
-    needs."""
+    """An index of the source, of which the target lacks something: what is there, and the entries that are new with the
+    ids that each needs."""
 
     incoming: Index
     current: Index | None
-    needs: dict[Entry, frozenset[str]]
+    new: tuple[Entry, ...]
+    needs: dict[Entry, frozenset[str]] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -203,26 +206,36 @@ def _planned(
     translation: Translation,
     cutoff: Cutoff,
 ) -> _Plan:
-    plan = _Plan(problems=[*ours.refused])
-    for key, data in ours.joinable(memory.objects, lambda key: memory.is_joined(key, ours, theirs)):
-        plan.joinable.add(key)
-        if data is None:
-            continue
-        there = theirs.store.read_key(key) if key in theirs.rows else None
-        try:
-            if notes.is_list(data):
-                _plan_notes(plan, theirs, key, data, there, translation)
-            else:
-                _plan_index(plan, ours, theirs, key, data, there, versions, translation, cutoff)
-                plan.notices += refused_tags(key, data)
-        except FormatError as error:
-            plan.problems.append(error.message)
+    joined = {key for key in ours.rows if memory.is_joined(key, ours, theirs)}
+    plan = _Plan(problems=[*ours.refused], joinable=set(joined))
+    joinable = ours.joinable(memory.objects, joined, lambda key: not theirs.has(key_id(key)))
+    while batch := dict(itertools.islice(joinable, _BATCH)):
+        plan.joinable |= batch.keys()
+        current = dict(_there(theirs, batch))
+        for key, data in batch.items():
+            there = current.get(key)
+            try:
+                if notes.is_list(data):
+                    _plan_notes(plan, theirs, key, data, there, translation)
+                else:
+                    _plan_index(plan, theirs, key, data, there, versions, translation, cutoff)
+                    plan.notices += refused_tags(key, data)
+            except FormatError as error:
+                plan.problems.append(error.message)
+    _look_up_needs(plan, ours, theirs)
     return plan
+
+
+def _there(theirs: Holdings, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """What the target has under these keys. The error of what cannot be read is raised."""
+    for key, data in theirs.contents.read(key for key in keys if key in theirs.rows):
+        if isinstance(data, PerfError):
+            raise data
+        yield key, data
 
 
 def _plan_index(
     plan: _Plan,
-    ours: Holdings,
     theirs: Holdings,
     key: str,
     data: bytes,
@@ -245,7 +258,7 @@ def _plan_index(
     new = [e for e in joined.live if e.profile in sent and (e not in present or not _is_whole(e, theirs))]
     if joined == current and not new:
         return
-    plan.indexes[key] = _IndexChange(incoming, current, {entry: _needs(ours, entry) for entry in new})
+    plan.indexes[key] = _IndexChange(incoming, current, tuple(new))
 
 
 def _is_whole(entry: Entry, holdings: Holdings) -> bool:
@@ -261,16 +274,28 @@ def _plan_notes(
         plan.notes[key] = _NotesChange(new, current)
 
 
-def _needs(ours: Holdings, entry: Entry) -> frozenset[str]:
-    """The ids of all objects of a profile. Of one that is damaged or missing it is itself alone, which is said when it
-    is to be copied."""
-    data = ours.store.read_key(object_key(entry.profile))
-    try:
-        content = opened(entry.profile, data or b"", "profile").content
-        pieces = codec.piece_ids(content, f"profile {entry.profile}")
-    except FormatError:
-        return frozenset((entry.profile,))
-    return frozenset((entry.profile, *entry.tables, *pieces))
+def _look_up_needs(plan: _Plan, ours: Holdings, theirs: Holdings) -> None:
+    """Find the ids of all objects of each new profile. Of one that is damaged or missing it is itself alone, which is
+    said when it is to be copied."""
+    profiles = dict.fromkeys(object_key(entry.profile) for change in plan.indexes.values() for entry in change.new)
+    pieces: dict[str, Sequence[str]] = {}
+    for key, data in ours.contents.read(profiles):
+        id = key_id(key)
+        try:
+            content = opened(id, b"" if isinstance(data, PerfError) else data, "profile").content
+            pieces[id] = codec.piece_ids(content, f"profile {id}")
+        except FormatError:
+            continue
+        if isinstance(data, bytes) and not theirs.has(id):
+            ours.contents.hold(key, data)
+    for key, change in plan.indexes.items():
+        needs = {
+            entry: frozenset((entry.profile, *entry.tables, *pieces[entry.profile]))
+            if entry.profile in pieces
+            else frozenset((entry.profile,))
+            for entry in change.new
+        }
+        plan.indexes[key] = attrs.evolve(change, needs=needs)
 
 
 def _sizes(ours: Holdings, ids: Iterable[str]) -> int:
@@ -282,7 +307,7 @@ def _copied(
 ) -> tuple[set[str], int]:
     """Copy objects. Gives the ids of those that are damaged or missing in the source, and the bytes of the others."""
     size, lost = 0, dict.fromkeys(missing)
-    for done, (key, data) in enumerate(ours.store.read_many(map(object_key, missing)), 1):
+    for done, (key, data) in enumerate(ours.contents.read(map(object_key, missing)), 1):
         listener.progress(done, len(missing), "objects")
         try:
             whole = verified(key, data)

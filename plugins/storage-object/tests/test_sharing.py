@@ -7,11 +7,14 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from perfcore_command_remote import remotes, sharing
 from perfcore_storage_object import ObjectStorage, ObjectStorageSettings
 from perfcore_storage_object.bucket import Bucket
 from perfcore_storage_object.contract import BUCKET, free_port, server, wait_for
@@ -21,6 +24,8 @@ from perfcore_testing.project import Project
 from perfcore.errors import KeyMissingError, StorageError
 from perfcore.library import open_repository
 from perfcore.model.record import replace
+
+from .proxy import passing
 
 # A copy of a process in which the library of the bucket has started its threads is none that it works in.
 pytestmark = pytest.mark.process
@@ -203,3 +208,45 @@ def test_bytes_beyond_the_end_are_none(environment: dict[str, str], url: str, tm
     assert storage.read_range("a", 700, 10) == b""
     assert storage.read_range("a", 3, 0) == b""
     assert storage.read_range("a", 3, 10) == b"tent"
+
+
+def test_a_first_pull_and_a_full_push_ask_for_each_key_once(
+    project: Project, environment: dict[str, str], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And for several at a time."""
+    asked: Counter[str] = Counter()
+    lock, at_once, most = threading.Lock(), 0, 0
+
+    def note(command: str, path: str) -> None:
+        nonlocal at_once, most
+        if command != "GET" or "/objects/" not in path:
+            return
+        with lock:
+            asked[path] += 1
+            at_once += 1
+            most = max(most, at_once)
+        time.sleep(0.05)  # so that requests meet
+        with lock:
+            at_once -= 1
+
+    for number in range(12):
+        project.commit(f"Version {number}")
+        register(project, 100 + number)
+    with passing(environment["AWS_ENDPOINT_URL"], note=note) as address:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        project.use_home(monkeypatch)
+        remotes.add(open_repository(project.path).repository, "shared", url)
+        sharing.push(open_repository(project.path).repository, "shared")
+        asked.clear()
+        project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
+        other = Project(tmp_path / "other", project.home)
+        other.perf("init")
+        remotes.add(open_repository(other.path).repository, "shared", url)
+        assert len(sharing.pull(open_repository(other.path).repository, "shared").profiles) == 12
+        assert set(asked.values()) == {1}
+        assert len(asked) == 24  # a profile and an index of each version
+        assert most > 1
+        asked.clear()
+        assert sharing.push(open_repository(project.path).repository, "shared", full=True).objects == 0
+        assert set(asked.values()) == {1}
+        assert len(asked) == 24
