@@ -103,8 +103,8 @@ class Sharing:
         return added, removed
 
     def _tag_by_both(self) -> None:
-        """Each clone gives a tag of its own to a profile that both have: in the end it has both tags. Until then neither
-        removes it: a profile that is tagged by one clone while the other removes it comes back."""
+        """Each clone gives a tag of its own to a profile that both have: in the end it has both tags. Until then
+        neither removes it: a profile that is tagged by one clone while the other removes it comes back."""
         common = self.there.keys() & self.clones[0].state().registered.keys() & self.clones[1].state().registered.keys()
         for number in self.random.sample(sorted(common), min(1, len(common))):
             self.contested.add(number)
