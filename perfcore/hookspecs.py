@@ -820,6 +820,22 @@ class Report(Protocol):
         ...
 
 
+class SharedSet(Protocol):
+    """Records under the keys `NAME/...`, NAME being that of the entry point, in the format of
+    `perfcore_storage_kit.sets`: push and pull bring them along, and `gc` keeps the objects that they refer to.
+
+    class Ratings:
+        def redacted(self, key, data, rules):
+            record = sets.decode(data, key)
+            return sets.encode(record._replace(payload=rules.text(record.payload.decode()).encode()))
+    """
+
+    @optional
+    def redacted(self, key: str, data: bytes, rules: Any) -> bytes | None:
+        """A record as it leaves the machine by the rules of a push, a `perfcore_storage_kit.sets.Rules`; None where it
+        cannot leave. Without this method nothing of the set leaves while there are rules."""
+
+
 class Events:
     """What observers can listen to without wrapping anything. Several may answer; all are called."""
 
@@ -881,6 +897,7 @@ WORKLOAD = Kind("workload", Workload)
 EXECUTOR = Kind("executor", Executor, shortened=("submit",))
 NOTIFIER = Kind("notifier", Notifier)
 REPORT = Kind("report", Report)
+SET = Kind("set", SharedSet)
 COMMAND = Kind("command", Command)
 KINDS: Mapping[str, Kind[Any]] = {kind.name: kind for kind in tuple(vars().values()) if isinstance(kind, Kind)}
 EVENTS: tuple[str, ...] = tuple(name for name in vars(Events) if not name.startswith("_"))

@@ -51,18 +51,19 @@ def add(
             console.say("nothing to register")
     else:
         refs = list({r.name: r for name in profiles or () for r in console.find(name, unregistered=True)}.values())
-    failed: PerfError | None = None
+    failures: list[PerfError] = []
     measured = [ref.pending.profile if every and ref.pending else None for ref in refs]
     targets = [target or (profile.origin if profile else None) for profile in measured]
     for ref, result in zip(refs, register_many(repository, zip(refs, targets, strict=True), keep=keep), strict=True):
         if isinstance(result, PerfError):
-            if failed is not None or len(refs) > 1:
+            if len(refs) > 1:
                 console.say(f"perf: {ref.title}: {result}")
-            failed = result
+            failures.append(result)
             continue
         registered_version, entry = result
         console.line(f"{entry.profile} registered for {registered_version[:10]}: {printable(entry.name)}")
         if getattr(ref.pending and ref.pending.profile, "incomplete", False):
             console.say(f"{printable(entry.name)} is incomplete, but counts as measured; to take it off: perf rm")
-    if failed is not None:
-        raise failed
+    if failures:
+        text = f"{len(failures)} of {len(refs)} profiles not registered"
+        raise failures[0] if len(refs) == 1 else type(failures[-1])(text, hint=failures[-1].hint)

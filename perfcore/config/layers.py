@@ -73,8 +73,7 @@ KEYS: Mapping[str, Key] = {
     "remotes": Key("names", {}, "Places to push to and pull from: {origin: URL}.", runs=True),
     "sharing.omit": Key("texts", [], "Facts of the machine that a push leaves out, such as host."),
     "sharing.replace": Key("names", {}, "What a push replaces in all texts: {'regular expression': text}."),
-    # As gc.pruneExpire of git.
-    "gc.grace": Key("seconds", 14 * 86400, "How long unreferenced objects are kept."),
+    "gc.grace": Key("seconds", 14 * 86400, "How long unreferenced objects are kept."),  # as gc.pruneExpire of git
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),  # no object is larger
 }
 _WANTED = {
@@ -88,22 +87,11 @@ _WANTED = {
     "list": "a list",
     "flag": "true or false",
 }
-_PLUGIN_SECTIONS = (
-    "vcs",
-    "collector",
-    "postprocessor",
-    "view",
-    "storage",
-    "check",
-    "format",
-    "workload",
-    "executor",
-    "diff",
-    "aggregate",
-    "notifier",
-    "command",
-    "environment",
+_PLUGIN_KINDS = (
+    "vcs collector postprocessor view storage check format workload executor diff aggregate "
+    "notifier command environment"
 )
+_PLUGIN_SECTIONS = _PLUGIN_KINDS.split()
 
 
 class Layer(NamedTuple):

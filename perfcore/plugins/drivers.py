@@ -96,14 +96,8 @@ def _manager_class() -> type[Any]:
         def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
             if name not in self.kind.methods or not callable(getattr(plugin, name)):
                 return None
-            return {
-                "wrapper": isinstance(plugin, SimpleNamespace),
-                "hookwrapper": False,
-                "optionalhook": False,
-                "tryfirst": False,
-                "trylast": False,
-                "specname": f"{self.kind.name}_{name}",
-            }
+            off = dict.fromkeys(("hookwrapper", "optionalhook", "tryfirst", "trylast"), False)
+            return {**off, "wrapper": isinstance(plugin, SimpleNamespace), "specname": f"{self.kind.name}_{name}"}
 
         def parse_hookspec_opts(self, module_or_class: object, name: str) -> Any:
             if not name.startswith(f"{self.kind.name}_"):

@@ -95,8 +95,19 @@ def test_a_failure_among_several_does_not_stop_the_others(here: Here) -> None:
     here.save(created=profiles.CREATED + 2 * 10**9)
     done = here.perf("add", "0@p-2@p", code=2)
     assert len(done.lines) == 2
-    assert "uncommitted changes" in done.err
+    assert done.err.count("uncommitted changes") == 1
+    assert "1 of 3 profiles not registered" in done.err
     assert len(here.perf("status", "--json").json["pending"]) == 1
+
+
+def test_every_failure_among_several_is_told_once(here: Here) -> None:
+    for second in range(2):
+        here.save(dirty=True, created=profiles.CREATED + second * 10**9)
+    done = here.perf("add", "0@p", "1@p", code=2)
+    assert done.err.count("uncommitted changes") == 2
+    assert "2 of 2 profiles not registered" in done.err
+    here.perf("rm", "1@p")
+    assert here.perf("add", "0@p", code=2).err.count("uncommitted changes") == 1
 
 
 def test_nothing_named_or_too_much_is_wrong_usage(here: Here) -> None:

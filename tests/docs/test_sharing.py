@@ -126,3 +126,52 @@ def test_jobs_in_empty_clones_continue_one_history(
     compared = Project(tmp_path / "job2", project.home).perf("check", "--json", "--fail-on", "never").out
     (cpu,) = (change for change in json.loads(compared)["changes"] if change["metric"] == "cpu")
     assert cpu["kind"] == "degradation", cpu
+
+
+def test_a_pull_request_from_a_fork_is_compared_and_nothing_of_it_is_kept(
+    project: Project,
+    origin: Path,
+    run: Callable[..., tuple[int, str]],
+    page_of: Callable[[str], Any],
+    tmp_path: Path,
+) -> None:
+    """Its author pushed profiles to the fork, which the job does not read."""
+    project.commit("Fast", bench__py=BENCH.format(count=100_000))
+    project.git("push", "--quiet", "origin", "HEAD:main")
+    project.perf("collect", "time", "--repeat", "8", "--add", "--", "true")
+    project.git("clone", "--quiet", "--bare", str(origin), str(tmp_path / "fork.git"))
+    project.git("clone", "--quiet", str(tmp_path / "fork.git"), str(tmp_path / "stranger"))
+    stranger = Project(tmp_path / "stranger", project.home)
+    stranger.git("checkout", "--quiet", "-b", "change")
+    stranger.commit("Slow", bench__py=BENCH.format(count=1_500_000))
+    stranger.git("push", "--quiet", "origin", "change")
+    stranger.perf("init")
+    forged = register(stranger, 100)
+    stranger.perf("push")
+    project.perf("push")
+    job = tmp_path / "job"
+    project.git("clone", "--quiet", str(origin), str(job))
+    checkout = Project(job, project.home)
+    checkout.git("fetch", "--quiet", str(tmp_path / "fork.git"), "change")
+    checkout.git("merge", "--quiet", "--no-ff", "--message", "Merge", "FETCH_HEAD")
+    steps = [step.replace("--repeat 20", "--repeat 8") for step in _steps(page_of, "pull-request")]
+    assert len(steps) == 4
+    assert not any("push" in step for step in steps)
+    before = _refs(origin)
+    *first, check = steps
+    for step in first:
+        code, printed = run(step, job)
+        assert code == 0, printed
+    known = [json.loads(line)["profiles"] for line in checkout.perf("log", "--json").lines]
+    assert {len(profiles) for profiles in known} >= {1}  # the history came along
+    code, printed = run(check, job)
+    assert code == 1, printed
+    assert "cpu slower" in printed
+    assert _refs(origin) == before
+    assert forged not in checkout.perf("log", "--json").out
+    assert "nothing to be pulled" in project.perf("pull").err
+
+
+def _refs(repository: Path) -> str:
+    done = subprocess.run(["git", "for-each-ref"], cwd=repository, capture_output=True, encoding="utf-8", check=True)
+    return done.stdout

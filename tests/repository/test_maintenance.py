@@ -81,6 +81,16 @@ def test_damage_is_a_finding(history: History, project: Project) -> None:
     fits("fsck", json.loads(printed.out))
 
 
+def test_fsck_names_a_folder_of_objects_that_is_gone(history: History, project: Project) -> None:
+    (project.path / ".perf" / "objects").rename(project.path / "objects")
+    done = project.perf("fsck", code=4)
+    assert f"error: objects/: the folder {project.path}/.perf/objects is gone" in done.out
+    (project.path / "objects").rename(project.path / ".perf" / "objects")
+    project.perf("fsck")
+    project.perf("gc")  # which may put all of it into packs
+    project.perf("fsck")
+
+
 def test_fsck_names_profiles_that_no_version_refers_to_and_does_not_fail(project: Project) -> None:
     history = open_repository(project.path)
     entry = history.register(history.save(profiles.timed(3, 100)))

@@ -2,13 +2,14 @@
 
     python sharing.py KILLS [folder|git|bucket] [SEED]
 
-In a round each clone registers, tags and removes profiles; then both push and pull at once over one remote, and move
-their objects into packs with `gc`, each to be killed by SIGKILL at an instant of its own within the time that the
-slowest of its kind has taken so far. Every few rounds nothing is killed, but garbage is collected meanwhile. (Not both:
-whoever collects what is a moment old may take what a killed command had just begun to refer to, which is what
-`gc.grace` is for.) After every round nothing is damaged on any side, and what a clone did itself holds; in the end of
-some, both clones have the same, which is what was done on both. Over a bucket, each pull is besides compared with one
-that lists all keys, and the environment names the bucket's server. Prints what was done, as JSON.
+In a round each clone registers, tags and removes profiles, and both tag one that both have; then both push and pull at
+once over one remote, and move their objects into packs with `gc`, each to be killed by SIGKILL at an instant of its own
+within the time that the slowest of its kind has taken so far. Every few rounds nothing is killed, but garbage is
+collected meanwhile. (Not both: whoever collects what is a moment old may take what a killed command had just begun to
+refer to, which is what `gc.grace` is for.) After every round nothing is damaged on any side, and what a clone did
+itself holds; in the end of some, both clones have the same, which is what was done on both. Over a bucket, each pull is
+besides compared with one that lists all keys, and the environment names the bucket's server. Prints what was done, as
+JSON.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Sharing:
     remote: str
     seed: int
     there: dict[int, set[str]] = attrs.field(factory=dict)
+    contested: set[int] = attrs.field(factory=set)
     next: int = 0
     rounds: int = 0
     longest: dict[str, float] = attrs.field(factory=dict)
@@ -65,6 +67,7 @@ class Sharing:
 
     def _round(self, *, killing: bool) -> None:
         done = [self._changed(world) for world in self.clones]
+        self._tag_by_both()
         self._transfers(killing=killing)
         for world, (added, removed) in zip(self.clones, done, strict=True):
             state = world.state()
@@ -77,7 +80,7 @@ class Sharing:
             self._join()
 
     def _changed(self, world: World) -> tuple[set[int], set[int]]:
-        """What a clone registers and removes; no profile is touched by both clones in one round."""
+        """What a clone registers and removes; no profile is removed or registered by both clones in one round."""
         own = self.clones.index(world)
         state = world.state().registered
         mine = [number for number in sorted(state) if number % 2 == own and number in self.there]
@@ -88,7 +91,8 @@ class Sharing:
             _succeed(world, "add", world.add_pending(number))
             self.there[number] = set()
             added.add(number)
-        removed = set(self.random.sample(mine, 1)) if len(mine) > 4 else set()
+        removable = [number for number in mine if number not in self.contested]
+        removed = set(self.random.sample(removable, 1)) if len(removable) > 4 else set()
         for number in removed:
             _succeed(world, "rm", self._id(world, number))
             del self.there[number]
@@ -97,6 +101,17 @@ class Sharing:
             _succeed(world, "tag", tag, self._id(world, number))
             self.there[number].add(tag)
         return added, removed
+
+    def _tag_by_both(self) -> None:
+        """Each clone gives a tag of its own to a profile that both have: in the end it has both tags. Until then
+        neither removes it: a profile that is tagged by one clone while the other removes it comes back."""
+        common = self.there.keys() & self.clones[0].state().registered.keys() & self.clones[1].state().registered.keys()
+        for number in self.random.sample(sorted(common), min(1, len(common))):
+            self.contested.add(number)
+            for own, world in enumerate(self.clones):
+                tag = f"c{own}-{self.random.randrange(1_000_000)}"
+                _succeed(world, "tag", tag, self._id(world, number))
+                self.there[number].add(tag)
 
     @property
     def _is_bucket(self) -> bool:
@@ -153,6 +168,7 @@ class Sharing:
         for world in self.clones:
             registered = {number: set(tags) for number, tags in world.state().registered.items()}
             assert registered == self.there, _differences(registered, self.there)
+            self.contested.clear()
             for words in (("gc", "--grace", "0s"), ("fsck",)):
                 _succeed(world, *words)
         for world, verb in ((first, "push"), (second, "pull")):

@@ -22,17 +22,20 @@ from perfcore.store.store import (
     object_key,
     too_large,
 )
+from perfcore_command_remote.contents import Contents
 
 
 @attrs.frozen
 class Holdings:
     """A store with its keys as they were listed. `refused` says of each key that was left out why nothing can be kept
-    there, and which were listed twice. `damaged` are the ids of objects that were read and are not whole."""
+    there, and which were listed twice. `damaged` are the ids of objects that were read and are not whole. `contents`
+    are bytes that were read and are needed again."""
 
     store: Store
     rows: Mapping[str, Listed]
     refused: tuple[str, ...] = ()
     damaged: frozenset[str] = frozenset()
+    contents: Contents = attrs.field(default=attrs.Factory(lambda self: Contents(self.store), takes_self=True))
 
     @classmethod
     def of(cls, store: Store, *, verify: bool = False) -> Holdings:
@@ -44,8 +47,9 @@ class Holdings:
         twice = tuple(f"{key} is listed twice: one of them may be old" for key, times in counted.items() if times > 1)
         refused |= {key: objects.folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
         rows = {key: row for key, row in rows.items() if key not in refused}
-        damaged = frozenset(map(key_id, _damaged(store, rows))) if verify else frozenset[str]()
-        return cls(store, rows, (*refused.values(), *twice), damaged)
+        contents = Contents(store)
+        damaged = frozenset(map(key_id, _damaged(contents, rows))) if verify else frozenset[str]()
+        return cls(store, rows, (*refused.values(), *twice), damaged, contents)
 
     def has(self, id: str) -> bool:
         """Whether there is an object of this id, which is whole as far as is known."""
@@ -56,23 +60,24 @@ class Holdings:
         row = self.rows.get(key)
         return None if row is None else row.tag
 
-    def joinable(self, known: Collection[str], joined: Callable[[str], bool]) -> Iterator[tuple[str, bytes | None]]:
+    def joinable(
+        self, known: Collection[str], joined: Collection[str], is_wanted: Callable[[str], bool]
+    ) -> Iterator[tuple[str, bytes]]:
         """The indexes and lists of notes with their bytes, in the order of their keys, and what is not even an object
-        and so may have been one of them. `known` are keys of objects, which never change and need not be read; what is
-        `joined` already has no bytes."""
-        for key, row in self.rows.items():
-            if joined(key):
-                yield key, None
-                continue
-            data = None if key in known else self.store.read_beginning(row)
-            if data is not None and not objects.is_compressed(data):
+        and so may have been one of them. `known` are keys of objects, which never change and need not be read; nor need
+        what is `joined` already. Objects that are wanted later are held."""
+        unknown = (row for key, row in self.rows.items() if key not in joined and key not in known)
+        for key, data in self.contents.beginnings(unknown, is_wanted):
+            if not objects.is_compressed(data):
                 yield key, data
 
 
-def _damaged(store: Store, keys: Iterable[str]) -> Iterator[str]:
-    """The keys of what is no index, no list of notes and no whole object."""
-    for key, data in store.read_many(keys):
+def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:
+    """The keys of what is no index, no list of notes and no whole object. Indexes and lists are held: they are joined
+    next."""
+    for key, data in contents.read(keys):
         if not isinstance(data, PerfError) and (indexes.is_index(data) or notes.is_list(data)):
+            contents.hold(key, data)
             continue
         try:
             verified(key, data)

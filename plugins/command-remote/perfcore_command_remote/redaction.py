@@ -12,7 +12,7 @@ import attrs
 import msgspec
 from perfcore_storage_kit import sets
 
-from perfcore.errors import FormatError, NotFoundError
+from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.model import Entry
 from perfcore.profile import pieces
 from perfcore.profile.columns import Column, from_buffer
@@ -25,6 +25,10 @@ from perfcore_command_remote.rules import Rules
 
 _TOLD = ("header", "collector_info", "postprocessors", "notes")  # of a profile: texts of its user
 _KEPT = ("type", "units")  # of a header: words of the formats
+
+
+SetDriver = Callable[[str, bytes, sets.Rules], bytes | None]
+"""`redacted` of a driver of the kind `set`, whose errors name its distribution."""
 
 
 class Translation(Protocol):
@@ -73,12 +77,14 @@ class AsItIs:
 class Redacting:
     """For a push: profiles and notes are objects of their own after redaction, which the store gets too. What the
     target has unredacted stays as it is: it left the machine before there were rules. A `dry` one writes nothing.
-    `withheld` counts records to whose names the rules apply."""
+    `drivers` gives the driver of a set by its name; without one that knows rules, its records stay here. `withheld`
+    counts records that stay."""
 
     store: Store
     rules: Rules
     links: Links
     dry: bool = False
+    drivers: Callable[[str], SetDriver | None] = lambda name: None
     withheld: int = 0
     _moved: dict[tuple[str, ...], list[str]] = attrs.field(factory=dict)
     _profiles: dict[str, tuple[str, tuple[str, ...]]] = attrs.field(factory=dict)
@@ -102,20 +108,19 @@ class Redacting:
     def record(
         self, key: str, data: bytes, record: sets.Record, problems: list[str]
     ) -> tuple[bytes, tuple[str, ...]] | None:
-        from perfcore_fleet_kit import redaction
-
+        driver = self.drivers(key.partition("/")[0])
         try:
-            new = redaction.redacted(record, key, _Redactor(self))
-        except (FormatError, NotFoundError) as error:
-            problems.append(error.message)
+            redacted = driver(key, data, _Rules(self)) if driver is not None else None
+            if redacted is None:
+                self.withheld += 1
+                return None
+            ids = sets.decode(redacted, f"{key} after redaction").ids
+        except PerfError as error:
+            problems.append(str(error))  # which names a plugin
             return None
-        if new is None:
-            self.withheld += 1
-            return None
-        encoded = sets.encode(new)
-        if encoded != data:
-            self.links.keep(_digest(encoded), _digest(data))
-        return encoded, new.ids
+        if redacted != data:
+            self.links.keep(_digest(redacted), _digest(data))
+        return redacted, ids
 
     def original(self, id: str) -> str:
         return self.links.originals.get(id, id)
@@ -237,8 +242,8 @@ class Redacting:
 
 
 @attrs.frozen
-class _Redactor:
-    """What records of a fleet need of the rules."""
+class _Rules:
+    """What records of sets need of the rules."""
 
     redacting: Redacting
 

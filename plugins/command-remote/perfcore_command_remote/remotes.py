@@ -52,8 +52,7 @@ def configured(repository: Repository) -> Mapping[str, str]:
 def named(repository: Repository, name: str | None) -> Remote:
     """The remote of a name: one of perfcore, or else of the VCS. Without a name it is the only one, or `origin`."""
     urls = configured(repository)
-    if name is None:
-        name = next(iter(urls)) if len(urls) == 1 else DEFAULT
+    name = default(repository) if name is None else name
     if name in urls:
         return remote(repository, name, urls[name])
     others = of_vcs(repository)
@@ -62,6 +61,17 @@ def named(repository: Repository, name: str | None) -> Remote:
         hint = nearest(name, [*urls, *others]) or f"perf remote add {name if _NAME.fullmatch(name) else DEFAULT} URL"
         raise NotFoundError(f"there is no remote {brief(name)}", hint=hint)
     return remote(repository, name, url, of_vcs=True)
+
+
+def default(repository: Repository) -> str:
+    """The name of the remote that is meant where none is named."""
+    urls = configured(repository)
+    return next(iter(urls)) if len(urls) == 1 else DEFAULT
+
+
+def is_known(repository: Repository, name: str) -> bool:
+    """Whether a remote has this name."""
+    return name in configured(repository) or name in of_vcs(repository)
 
 
 def remote(repository: Repository, name: str, url: str, *, of_vcs: bool = False) -> Remote:

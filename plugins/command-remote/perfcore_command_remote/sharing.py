@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import functools
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
+from perfcore_storage_kit import sets
+
+from perfcore.errors import PluginError
+from perfcore.hookspecs import SET
 from perfcore.model.listener import Listener, SilentListener
+from perfcore.plugins.drivers import guard
 from perfcore_command_remote import remotes, retention
 from perfcore_command_remote.leaving import Leaving, leaving
 from perfcore_command_remote.links import Links
 from perfcore_command_remote.memory import Memory, is_told, keep_told
-from perfcore_command_remote.redaction import AsItIs, Redacting, Restoring, Translation
+from perfcore_command_remote.redaction import AsItIs, Redacting, Restoring, SetDriver, Translation
 from perfcore_command_remote.remotes import Remote
 from perfcore_command_remote.rules import Rules
 from perfcore_command_remote.set_back import Pushed
@@ -84,6 +90,7 @@ def pull(
         repository.store,
         _memory(repository, place, "pull", full),
         listener,
+        declared=sets.declared(repository.plugins),
         versions=versions,
         translation=Restoring(_links(repository)),
         pushed=pushed,
@@ -117,6 +124,7 @@ def _push(
         there,
         memory,
         listener,
+        declared=sets.declared(repository.plugins),
         versions=versions,
         translation=translation,
         cutoff=cutoff,
@@ -129,7 +137,30 @@ def _push(
 
 def _redaction(repository: Repository, dry_run: bool) -> Translation:
     rules = Rules.of(repository.config)
-    return Redacting(repository.store, rules, _links(repository), dry_run) if rules else AsItIs()
+    if not rules:
+        return AsItIs()
+    return Redacting(repository.store, rules, _links(repository), dry_run, functools.cache(_set_drivers(repository)))
+
+
+def _set_drivers(repository: Repository) -> Callable[[str], SetDriver | None]:
+    """What redacts the records of a set, by its name; None, and a warning, where its plugin does not work."""
+
+    def of(name: str) -> SetDriver | None:
+        try:
+            info, driver = repository.plugins.make(SET, name)
+        except PluginError as error:
+            repository.plugins.warn(f"records of {name} stay here: {error}")
+            return None
+        if not hasattr(driver, "redacted"):
+            return None
+
+        def redacted(key: str, data: bytes, rules: sets.Rules) -> bytes | None:
+            with guard(info, "redacted"):
+                return driver.redacted(key, data, rules)
+
+        return redacted
+
+    return of
 
 
 def _opened(repository: Repository, remote: Remote, full: bool) -> Store:

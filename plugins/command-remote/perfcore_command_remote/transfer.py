@@ -1,36 +1,38 @@
 """The engine of push and pull: what one store has and another lacks is copied, and what both have is joined.
 
 Objects are the same everywhere, so they are created once; indexes and lists of notes are joined entry by entry, and an
-entry that was removed stays removed (`perfcore.store.index.merge`). So the order of transfers does not matter, and two
-of them at once lose nothing. Whatever an index or a list of notes refers to is there before it: a transfer that was
+entry that was removed stays removed (`perfcore_command_remote.joining`). So the order of transfers does not matter, and
+two of them at once lose nothing. Whatever an index or a list of notes refers to is there before it: a transfer that was
 killed leaves objects that nothing refers to, and the next one goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+import itertools
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
-from perfcore.errors import ConflictError, FormatError, KeyMissingError
+from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
 from perfcore.model import Entry
 from perfcore.model.listener import Listener
 from perfcore.profile import codec
-from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.index import Index
 from perfcore.store.store import Store, key_id, object_key, opened
 from perfcore.text import plural
 from perfcore_command_remote.holdings import Holdings, decode_index, verified
+from perfcore_command_remote.joining import join
 from perfcore_command_remote.memory import Memory
-from perfcore_command_remote.records import RecordChange, plan_records
+from perfcore_command_remote.records import RecordChange, plan_marks, plan_records
 from perfcore_command_remote.redaction import AsItIs, Redacting, Translation
 from perfcore_command_remote.retention import EVERYTHING, Cutoff
 from perfcore_command_remote.set_back import Pushed
 from perfcore_command_remote.tag_rules import refused_tags
 from perfcore_command_remote.writer import Writer, announced
 
+_BATCH = 512  # indexes that are compared together: what is under their keys on the other side is read at once
 _TRIES = 20  # while others write to the same place, each of whom succeeded in between
 SCHEMA = 1
 
@@ -59,12 +61,13 @@ class Transferred:
 
 @attrs.frozen
 class _IndexChange:
-    """An index of the source, of which the target lacks something: what is there, and the ids that each new entry
-    needs."""
+    """An index of the source, of which the target lacks something: what is there, and the entries that are new with the
+    ids that each needs."""
 
     incoming: Index
     current: Index | None
-    needs: dict[Entry, frozenset[str]]
+    new: tuple[Entry, ...]
+    needs: dict[Entry, frozenset[str]] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -80,6 +83,7 @@ class _Plan:
     indexes: dict[str, _IndexChange] = attrs.field(factory=dict)
     notes: dict[str, _NotesChange] = attrs.field(factory=dict)
     records: dict[str, RecordChange] = attrs.field(factory=dict)
+    marks: dict[str, bytes] = attrs.field(factory=dict)
     joinable: set[str] = attrs.field(factory=set)
     problems: list[str] = attrs.field(factory=list)
     notices: list[str] = attrs.field(factory=list)
@@ -99,7 +103,7 @@ class _Plan:
 
     def keys(self) -> set[str]:
         """All keys that may be written."""
-        return {*map(object_key, self.needed()), *self.indexes, *self.notes, *self.records}
+        return {*map(object_key, self.needed()), *self.indexes, *self.notes, *self.records, *self.marks}
 
 
 def transfer(
@@ -108,6 +112,7 @@ def transfer(
     memory: Memory,
     listener: Listener,
     *,
+    declared: Iterable[str] = (),
     versions: Container[str] | None = None,
     translation: Translation | None = None,
     cutoff: Cutoff = EVERYTHING,
@@ -116,13 +121,14 @@ def transfer(
     dry_run: bool = False,
 ) -> Transferred:
     """Bring everything from the source to the target, or the profiles of some versions only, as the translation says,
-    except for those that the target does not keep. What the source lacks that was `pushed` to it is named, and so is
-    what is damaged on either side and left out. To `verify`, the target is read: the source's whole objects take the
-    place of its damaged ones."""
+    except for those that the target does not keep; of sets, those that are `declared`. What the source lacks that was
+    `pushed` to it is named, and so is what is damaged on either side and left out. To `verify`, the target is read: the
+    source's whole objects take the place of its damaged ones."""
+    declared, translation = tuple(declared), translation or AsItIs()
     for _ in range(_TRIES):
         try:
             done = _once(
-                source, target, memory, listener, versions, translation or AsItIs(), cutoff, pushed, verify, dry_run
+                source, target, memory, listener, declared, versions, translation, cutoff, pushed, verify, dry_run
             )
         except ConflictError:  # somebody else was faster: what they wrote is read, and joined with ours
             forget_listings(source, target)
@@ -145,6 +151,7 @@ def _once(
     target: Store,
     memory: Memory,
     listener: Listener,
+    declared: tuple[str, ...],
     versions: Container[str] | None,
     translation: Translation,
     cutoff: Cutoff,
@@ -159,9 +166,11 @@ def _once(
         plan.problems += pushed.lacking(ours, theirs)
     for notice in plan.notices:
         listener.note(notice)
-    plan.records = plan_records(source, theirs, versions, translation, plan.problems)
+    plan.records = plan_records(source, theirs, declared, versions, translation, plan.problems)
+    plan.marks = plan_marks(target, plan.records)
     if isinstance(translation, Redacting) and translation.withheld:
-        listener.note(f"{plural(translation.withheld, 'record')} of fleets not sent: rules apply to their names")
+        records = plural(translation.withheld, "record")
+        listener.note(f"{records} not sent: rules apply to their names, or their plugin knows no rules")
     if not dry_run:
         translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id)]
@@ -197,26 +206,36 @@ def _planned(
     translation: Translation,
     cutoff: Cutoff,
 ) -> _Plan:
-    plan = _Plan(problems=[*ours.refused])
-    for key, data in ours.joinable(memory.objects, lambda key: memory.is_joined(key, ours, theirs)):
-        plan.joinable.add(key)
-        if data is None:
-            continue
-        there = theirs.store.read_key(key) if key in theirs.rows else None
-        try:
-            if notes.is_list(data):
-                _plan_notes(plan, theirs, key, data, there, translation)
-            else:
-                _plan_index(plan, ours, theirs, key, data, there, versions, translation, cutoff)
-                plan.notices += refused_tags(key, data)
-        except FormatError as error:
-            plan.problems.append(error.message)
+    joined = {key for key in ours.rows if memory.is_joined(key, ours, theirs)}
+    plan = _Plan(problems=[*ours.refused], joinable=set(joined))
+    joinable = ours.joinable(memory.objects, joined, lambda key: not theirs.has(key_id(key)))
+    while batch := dict(itertools.islice(joinable, _BATCH)):
+        plan.joinable |= batch.keys()
+        current = dict(_there(theirs, batch))
+        for key, data in batch.items():
+            there = current.get(key)
+            try:
+                if notes.is_list(data):
+                    _plan_notes(plan, theirs, key, data, there, translation)
+                else:
+                    _plan_index(plan, theirs, key, data, there, versions, translation, cutoff)
+                    plan.notices += refused_tags(key, data)
+            except FormatError as error:
+                plan.problems.append(error.message)
+    _look_up_needs(plan, ours, theirs)
     return plan
+
+
+def _there(theirs: Holdings, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """What the target has under these keys. The error of what cannot be read is raised."""
+    for key, data in theirs.contents.read(key for key in keys if key in theirs.rows):
+        if isinstance(data, PerfError):
+            raise data
+        yield key, data
 
 
 def _plan_index(
     plan: _Plan,
-    ours: Holdings,
     theirs: Holdings,
     key: str,
     data: bytes,
@@ -232,14 +251,14 @@ def _plan_index(
     incoming = cutoff.kept(translation.index(incoming, current, plan.problems), current)
     if not incoming.entries and current is None:
         return
-    joined = indexes.merge(current, incoming) if current is not None else incoming
+    joined = join(current, incoming)
     present = set(current.entries) if current is not None else set()
-    sent = set(incoming.entries)
+    sent = {entry.profile for entry in incoming.live}
     # What a collection of garbage took between two tries, or what got lost there, is brought again.
-    new = [e for e in joined.live if e not in present or (e in sent and not _is_whole(e, theirs))]
+    new = [e for e in joined.live if e.profile in sent and (e not in present or not _is_whole(e, theirs))]
     if joined == current and not new:
         return
-    plan.indexes[key] = _IndexChange(incoming, current, {entry: _needs(ours, entry) for entry in new})
+    plan.indexes[key] = _IndexChange(incoming, current, tuple(new))
 
 
 def _is_whole(entry: Entry, holdings: Holdings) -> bool:
@@ -255,16 +274,28 @@ def _plan_notes(
         plan.notes[key] = _NotesChange(new, current)
 
 
-def _needs(ours: Holdings, entry: Entry) -> frozenset[str]:
-    """The ids of all objects of a profile. Of one that is damaged or missing it is itself alone, which is said when it
-    is to be copied."""
-    data = ours.store.read_key(object_key(entry.profile))
-    try:
-        content = opened(entry.profile, data or b"", "profile").content
-        pieces = codec.piece_ids(content, f"profile {entry.profile}")
-    except FormatError:
-        return frozenset((entry.profile,))
-    return frozenset((entry.profile, *entry.tables, *pieces))
+def _look_up_needs(plan: _Plan, ours: Holdings, theirs: Holdings) -> None:
+    """Find the ids of all objects of each new profile. Of one that is damaged or missing it is itself alone, which is
+    said when it is to be copied."""
+    profiles = dict.fromkeys(object_key(entry.profile) for change in plan.indexes.values() for entry in change.new)
+    pieces: dict[str, Sequence[str]] = {}
+    for key, data in ours.contents.read(profiles):
+        id = key_id(key)
+        try:
+            content = opened(id, b"" if isinstance(data, PerfError) else data, "profile").content
+            pieces[id] = codec.piece_ids(content, f"profile {id}")
+        except FormatError:
+            continue
+        if isinstance(data, bytes) and not theirs.has(id):
+            ours.contents.hold(key, data)
+    for key, change in plan.indexes.items():
+        needs = {
+            entry: frozenset((entry.profile, *entry.tables, *pieces[entry.profile]))
+            if entry.profile in pieces
+            else frozenset((entry.profile,))
+            for entry in change.new
+        }
+        plan.indexes[key] = attrs.evolve(change, needs=needs)
 
 
 def _sizes(ours: Holdings, ids: Iterable[str]) -> int:
@@ -276,7 +307,7 @@ def _copied(
 ) -> tuple[set[str], int]:
     """Copy objects. Gives the ids of those that are damaged or missing in the source, and the bytes of the others."""
     size, lost = 0, dict.fromkeys(missing)
-    for done, (key, data) in enumerate(ours.store.read_many(map(object_key, missing)), 1):
+    for done, (key, data) in enumerate(ours.contents.read(map(object_key, missing)), 1):
         listener.progress(done, len(missing), "objects")
         try:
             whole = verified(key, data)
@@ -301,9 +332,9 @@ def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int,
     tagged = removed = 0
     for key, change in plan.indexes.items():
         whole = [entry for entry, needs in change.needs.items() if not needs & lost]
-        left_out = change.needs.keys() - set(whole)
+        left_out = {entry.profile for entry in change.needs.keys() - set(whole)}
         incoming = change.incoming._replace(
-            entries=tuple(entry for entry in change.incoming.entries if entry not in left_out)
+            entries=tuple(e for e in change.incoming.entries if e.tombstone or e.profile not in left_out)
         )
         needs = {entry: change.needs[entry] for entry in whole}
         plan.indexes[key] = attrs.evolve(change, incoming=incoming, needs=needs)
@@ -312,8 +343,7 @@ def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int,
         known = {entry.profile for entry in before}
         profiles += [(incoming.version, entry) for entry in whole if entry.profile not in known]
         tagged += len({entry.profile for entry in whole if entry not in before} & known)
-        after = indexes.merge(change.current, incoming) if change.current is not None else incoming
-        removed += len(known - {entry.profile for entry in after.live})
+        removed += len(known - {entry.profile for entry in join(change.current, incoming).live})
     for key, notes_change in plan.notes.items():
         plan.notes[key] = attrs.evolve(notes_change, ids=tuple(id for id in notes_change.ids if id not in lost))
     plan.records = {key: record for key, record in plan.records.items() if not lost.intersection(record.ids)}
@@ -326,6 +356,8 @@ def _join(plan: _Plan, theirs: Holdings, writer: Writer) -> None:
         writer.join_index(key, change.incoming, change.current, theirs.tag(key))
     for key, notes_change in plan.notes.items():
         writer.join_notes(key, notes_change.ids, notes_change.current, theirs.tag(key))
+    for key, data in plan.marks.items():
+        writer.put(key, data, None)
     for key, record in plan.records.items():
         writer.put(key, record.data, record.tag)
     writer.flush()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import AsJson, Last, Since, Until
-from perfcore.errors import FormatError, PerfError
+from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.text import align, clip, plural, printable, quantity
 from perfcore_command_remote import remotes, sharing
 from perfcore_command_remote.chosen import versions_of
 from perfcore_command_remote.leaving import Leaving
 from perfcore_command_remote.transfer import Transferred
+
+if TYPE_CHECKING:
+    from perfcore.repository.repository import Repository
 
 RemoteName = Annotated[
     str | None,
@@ -69,6 +73,7 @@ def push(
     `sharing.omit` and `sharing.replace` of the configuration leave out or replace parts of it.
     """
     console: Console = ctx.obj
+    _check_remote(console.repository, "push", remote, revisions)
     versions = versions_of(console.repository, revisions, last, since, until)
     look = sharing.first_look(console.repository, remote, versions=versions, full=full, listener=console)
     if look is not None and any(look.rows()):
@@ -96,7 +101,27 @@ def pull(
 
     Histories are joined: nothing that is here is lost. What comes is data, and nothing of it runs.
     """
+    _check_remote(ctx.obj.repository, ctx.info_name or "pull", remote, revisions)
     _transfer(ctx.obj, sharing.pull, "pulled", "from", remote, (revisions, last, since, until), full, dry_run, as_json)
+
+
+def _check_remote(repository: Repository, verb: str, name: str | None, revisions: list[str] | None) -> None:
+    """UsageError for versions in the place of the remote."""
+    if name is None or remotes.is_known(repository, name) or not _is_revision(repository, name):
+        return
+    words = " ".join(map(printable, (name, *(revisions or ()))))
+    raise UsageError(
+        f"{printable(name)} names versions, and no remote: the remote stands in front of them",
+        hint=f"perf {verb} {remotes.default(repository)} {words}",
+    )
+
+
+def _is_revision(repository: Repository, name: str) -> bool:
+    if ".." in name:
+        return True
+    with contextlib.suppress(PerfError):
+        return bool(repository.version(name))
+    return False
 
 
 def _transfer(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from perfcore_command_store.garbage import GcResult, sweep
+from perfcore_storage_kit import sets
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError, UsageError
 from perfcore.model import Entry
@@ -72,7 +73,8 @@ def collect(
             cutoff = Cutoff(time.time_ns() - int(expire * 1e9))
             expired = _expire(store, cutoff if dry_run else retention.extend(store, cutoff), listener, dry_run)
         listener.progress(0, 0, "looking for garbage")
-        swept = sweep(store, time.time_ns() - int(grace * 1e9), dry_run=dry_run)
+        declared = sets.declared(repository.plugins)
+        swept = sweep(store, time.time_ns() - int(grace * 1e9), declared, dry_run=dry_run)
     if not dry_run and getattr(store.storage, "keeps_history", False):
         listener.note(
             f"the server of {place.name} allows no new history of its ref: what was removed stays in the old one"

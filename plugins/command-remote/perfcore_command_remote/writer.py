@@ -12,6 +12,7 @@ from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.index import Index
 from perfcore.store.store import Store, key_id, object_key
+from perfcore_command_remote.joining import join
 
 _KEYS = 5_000  # written together: so many that the time of a connection no longer matters
 _BYTES = 32 << 20  # the same for their bytes, which are held in memory
@@ -47,10 +48,9 @@ class Writer:
     def join_index(self, key: str, incoming: Index, current: Index | None, tag: str | None) -> None:
         """Join an index with the one that is there. `current` and `tag` are what was there when it was listed."""
         if self.together:
-            joined = indexes.merge(current, incoming) if current is not None else incoming
-            self._wait(key, indexes.encode(joined), tag)
+            self._wait(key, indexes.encode(join(current, incoming)), tag)
         elif current is None and hasattr(self.store.storage, "create_many"):
-            self.new_indexes[key] = incoming
+            self.new_indexes[key] = join(None, incoming)
         else:
             self._join_now(incoming)
 
@@ -97,7 +97,7 @@ class Writer:
             self.new_indexes = {}
 
     def _join_now(self, incoming: Index) -> None:
-        self.store.update_index(incoming.vcs, incoming.version, lambda index: indexes.merge(index, incoming))
+        self.store.update_index(incoming.vcs, incoming.version, lambda index: join(index, incoming))
 
     def _wait(self, key: str, data: bytes, tag: str | None) -> None:
         self.waiting.append((key, data, tag))

@@ -1,3 +1,4 @@
+from perfcore_testing.distributions import site
 from perfcore_testing.project import empty_project, project
 
-__all__ = ["empty_project", "project"]
+__all__ = ["empty_project", "project", "site"]

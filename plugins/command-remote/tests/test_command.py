@@ -82,6 +82,22 @@ def test_only_the_versions_that_are_named_are_brought(project: Project, tmp_path
     assert "1 profile of 1 version" in project.perf("push", "shared", "--last", "5").err
 
 
+@pytest.mark.parametrize("verb", ["push", "pull", "fetch"])
+@pytest.mark.parametrize("words", [["v1..HEAD"], ["HEAD"], ["HEAD~1..HEAD", "main"], ["..HEAD"]])
+def test_versions_in_the_place_of_the_remote_are_told_so(
+    project: Project, tmp_path: Path, verb: str, words: list[str]
+) -> None:
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    done = project.perf(verb, *words, code=2)
+    assert f"{words[0]} names versions, and no remote" in done.err
+    assert f"perf {verb} shared {' '.join(words)}" in done.err
+
+
+def test_a_remote_with_the_name_of_a_version_is_one(project: Project, tmp_path: Path) -> None:
+    project.perf("remote", "add", "main", str(tmp_path / "shared"))
+    assert "it is all there" in project.perf("push", "main").err
+
+
 def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, other: Project, tmp_path: Path) -> None:
     assert "there are no remotes" in project.perf("remote").err
     other.perf("remote", "add", "shared", "https://me:secret@example.org/x.git")
@@ -354,6 +370,25 @@ def test_a_tag_that_two_clones_gave_names_neither_until_it_is_taken_off_one(
     other.perf("push")
     assert "now" not in project.perf("pull").err
     assert "100 ns" in project.perf("show", "--one-line", "release").out
+
+
+def test_a_profile_that_two_clones_tagged_has_both_tags(project: Project, other: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    other.perf("pull")
+    project.perf("tag", "mine", "0@i")
+    other.perf("tag", "theirs", "0@i")
+    for clone in (project, other, project):
+        clone.perf("push")
+        clone.perf("pull")
+    for clone in (project, other):
+        assert len(clone.perf("log", "--json").json["profiles"]) == 1
+        assert [row["tag"] for row in clone.perf("tag", "--json").json["tags"]] == ["mine", "theirs"]
+        assert "it is all there" in clone.perf("push").err
+        assert "it is all there" in clone.perf("pull").err
+        assert "100 ns" in clone.perf("show", "--one-line", "0@i").out
 
 
 def test_the_document_of_a_collection_follows_its_schema(project: Project, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects
+from perfcore.store.index import Index
 from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store
 
@@ -225,3 +226,32 @@ def test_damaged_links_are_an_error(tmp_path: Path) -> None:
 def test_rules_that_change_what_they_made_are_refused() -> None:
     with pytest.raises(UsageError, match="change again"):
         Rules(replace=((re.compile("a"), "aa"),)).text("banana")
+
+
+def test_a_redacted_profile_that_two_clones_tagged_is_listed_once_with_both_tags(tmp_path: Path) -> None:
+    mine, shared, theirs = (Store(MemoryStorage()) for _ in range(3))
+    links = Links(tmp_path / "redacted")
+    entry = register(mine, secret_profile())
+
+    def push() -> None:
+        bring(mine, shared, Redacting(mine, RULES, links))
+
+    def tag(store: Store, name: str) -> None:
+        def swap(index: Index) -> Index:
+            (current,) = index.live
+            return indexes.add(indexes.bury(index, current), current._replace(tags=(name,)))
+
+        store.update_index(VCS, VERSION, swap)
+
+    push()
+    bring(shared, theirs)
+    tag(theirs, "theirs")
+    tag(mine, "mine")
+    bring(theirs, shared)
+    for _ in range(2):
+        push()
+        bring(shared, mine, Restoring(links))
+        bring(shared, theirs)
+    assert [tuple(e.tags for e in live(store)) for store in (mine, shared, theirs)] == [(("mine", "theirs"),)] * 3
+    assert [e.profile for e in live(mine)] == [entry.profile]
+    assert bring(theirs, shared) == Transferred()

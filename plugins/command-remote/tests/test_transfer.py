@@ -24,6 +24,7 @@ from perfcore.model.listener import SilentListener
 from perfcore.model.record import replace
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects
+from perfcore.store.index import Index
 from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store, object_key
 
@@ -53,6 +54,7 @@ def entries(store: Store, count: int = 20) -> dict[str, set[Entry]]:
 
 def bring(source: Store, target: Store, path: Path | None = None, **options: object) -> Transferred:
     memory = Memory.read(ReadModel(path), "x") if path is not None else Memory(ReadModel(None))
+    options = {"declared": ["receipts"], **options}
     return transfer(source, target, memory, SilentListener(), **options)  # type: ignore[arg-type]
 
 
@@ -123,6 +125,86 @@ def test_a_profile_with_another_tag_is_not_one_more(here: Store, there: Store) -
     done = bring(here, there)
     assert (done.profiles, done.removed, done.objects) == ((), 0, 0)
     assert entries(there) == {version(1): {tagged}}
+
+
+def retag(store: Store, entry: Entry, tags: tuple[str, ...]) -> Entry:
+    """The entry with other tags, as `perf tag` gives them."""
+
+    def swap(index: Index) -> Index:
+        current = indexes.current(index, entry)
+        assert current is not None
+        tagged[:] = [indexes.unburied(current._replace(tags=tags), index)]
+        return index if current.tags == tags else indexes.add(indexes.bury(index, current), tagged[0])
+
+    tagged: list[Entry] = []
+    store.update_index(VCS, entry.cmd.removeprefix("./").zfill(40), swap)
+    return tagged[0]
+
+
+def everywhere(*stores: Store) -> list[list[tuple[str, ...]]]:
+    """Of each store the tags of the profiles that are listed."""
+    return [[e.tags for _, listed in sorted(entries(store).items()) for e in sorted(listed)] for store in stores]
+
+
+def test_a_profile_that_two_clones_tagged_is_listed_once_with_both_tags(
+    here: Store, there: Store, storage: type[MemoryStorage]
+) -> None:
+    other = Store(storage())
+    entry = register(here, 1, 1)
+    bring(here, there)
+    bring(there, other)
+    retag(here, entry, ("mine",))
+    retag(other, entry, ("theirs",))
+    bring(here, there)
+    done = bring(other, there)
+    assert (done.profiles, done.tagged, done.removed, done.objects) == ((), 1, 0, 0)
+    for store in (here, other):
+        bring(there, store)
+    assert everywhere(here, there, other) == [[("mine", "theirs")]] * 3
+    assert [bring(a, b) for a, b in ((here, there), (there, here), (other, there), (there, other))] == 4 * [
+        Transferred()
+    ]
+    retag(here, entry, ("mine",))  # a tag that is taken off stays off
+    bring(here, there)
+    bring(there, other)
+    bring(other, there)
+    assert everywhere(here, there, other) == [[("mine",)]] * 3
+
+
+def test_a_store_that_lists_a_profile_twice_is_set_right(here: Store, there: Store) -> None:
+    entry = register(here, 1, 1)
+    second = entry._replace(tags=("second",))
+    here.update_index(VCS, version(1), lambda index: indexes.add(index, second))
+    bring(here, there)
+    assert everywhere(there) == [[("second",)]]
+    bring(there, here)
+    assert everywhere(here) == [[("second",)]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tags_of_clones_converge_whatever_the_order(seed: int, storage: type[MemoryStorage]) -> None:
+    random_numbers = random.Random(seed)
+    clones, remote = [Store(storage()) for _ in range(3)], Store(storage())
+    known = [register(clones[0], number, number) for number in range(1, 4)]
+    for clone in clones:
+        bring(clones[0], remote)
+        bring(remote, clone)
+    for _ in range(40):
+        clone, entry = random_numbers.choice(clones), random_numbers.choice(known)
+        act = random_numbers.randrange(4)
+        if act < 2:
+            tags = random_numbers.sample(("a", "b", "c", "d"), random_numbers.randrange(4))
+            retag(clone, entry, tuple(tags))
+        else:
+            bring(*((clone, remote) if act == 2 else (remote, clone)))
+    for _ in range(2):
+        for clone in clones:
+            bring(clone, remote)
+            bring(remote, clone)
+    joined, *others = everywhere(remote, *clones)
+    assert len(joined) == len(known)
+    assert others == [joined] * 3
+    assert [bring(clone, remote) for clone in clones] == 3 * [Transferred()]
 
 
 def test_only_some_versions_are_brought(here: Store, there: Store) -> None:

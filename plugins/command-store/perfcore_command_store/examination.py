@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 from perfcore_storage_kit import sets
 
+from perfcore.config.layers import KEYS
 from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
@@ -50,11 +51,22 @@ class FsckResult:
 
 def verify(repository: Repository) -> FsckResult:
     """Read everything in the store; nothing changes."""
-    return FsckResult(findings=tuple(examine(repository.store)))
+    findings = examine(repository.store, sets.declared(repository.plugins))
+    return FsckResult(findings=(*_lost_folder(repository), *findings))
 
 
-def examine(store: Store) -> Iterator[Finding]:
-    """Everything that is wrong with a store, key by key; all of it is read."""
+def _lost_folder(repository: Repository) -> Iterator[Finding]:
+    """The folder with the objects, which `perf init` makes: without it the store looks like a new one."""
+    name = str(repository.config.get("storage.name")).rpartition(":")[2]
+    folder = repository.perf / OBJECTS.rstrip("/")
+    if name == KEYS["storage.name"].default and not folder.is_dir():
+        text = f"the folder {folder} is gone, with everything that was in it: bring it back from a copy"
+        yield Finding(key=OBJECTS, level="error", text=text)
+
+
+def examine(store: Store, declared: Iterable[str] = ()) -> Iterator[Finding]:
+    """Everything that is wrong with a store, key by key; all of it is read. `declared` are the names of the sets that
+    plugins declare."""
     present: dict[str, str] = {}
     references: list[tuple[str, str, str]] = []
     refused: list[Finding] = []
@@ -84,7 +96,7 @@ def examine(store: Store) -> Iterator[Finding]:
         if content is not None:
             references += [(id, kind, waiting.key) for id, kind in _references(waiting.key, content)]
     referred = {id for id, _, _ in references} | sources
-    of_sets = list(_examine_sets(store, present, referred))
+    of_sets = list(_examine_sets(store, sets.held(store, declared), present, referred))
     yield from of_sets
     if not (is_broken or of_sets):  # or what a damaged index refers to would be named
         yield from _unreferred(present, referred)
@@ -110,10 +122,12 @@ def _unreferred(present: Mapping[str, str], referred: Container[str]) -> Iterato
             yield Finding(key=OBJECTS, level="note", text=text)
 
 
-def _examine_sets(store: Store, present: Mapping[str, str], referred: set[str]) -> Iterator[Finding]:
+def _examine_sets(
+    store: Store, names: Iterable[str], present: Mapping[str, str], referred: set[str]
+) -> Iterator[Finding]:
     """What is wrong with the records of sets, whose ids are added to `referred`."""
-    for prefix in sets.KEY_SPACES:
-        for key, data in store.read_many(row.key for row in store.storage.list(prefix)):
+    for name in names:
+        for key, data in store.read_many(row.key for row in store.storage.list(sets.space(name))):
             try:
                 if isinstance(data, PerfError):
                     raise data

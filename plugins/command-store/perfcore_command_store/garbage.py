@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -59,17 +60,20 @@ def remove_garbage(repository: Repository, grace: float | None = None, *, dry_ru
     others in fewer files, where the storage can."""
     seconds = float(repository.config.get("gc.grace")) if grace is None else grace
     before = time.time_ns() - int(seconds * 1e9)
-    result = sweep(repository.store, before, dry_run=dry_run)
+    result = sweep(repository.store, before, sets.declared(repository.plugins), dry_run=dry_run)
     if not dry_run:
         _remove_earlier_caches(repository)
     return result
 
 
-def sweep(store: Store, before: int, *, dry_run: bool = False) -> GcResult:
-    """The same for a store of which there is no repository here; `before` is in ns since 1970 UTC."""
-    swept = collect_garbage(store, older_than=before, dry_run=dry_run)
+def sweep(store: Store, before: int, declared: Iterable[str] = (), *, dry_run: bool = False) -> GcResult:
+    """The same for a store of which there is no repository here; `before` is in ns since 1970 UTC. `declared` are the
+    names of the sets that plugins declare."""
+    declared = tuple(declared)
+    swept = collect_garbage(store, older_than=before, declared=declared, dry_run=dry_run)
     packed = 0
     if not dry_run:
+        sets.mark(store, declared)
         if hasattr(store.storage, "prune"):
             store.storage.prune(min(before, time.time_ns() - _UNFINISHED))
         if hasattr(store.storage, "pack"):
@@ -89,25 +93,28 @@ def _remove_earlier_caches(repository: Repository) -> None:
                 path.unlink()
 
 
-def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> GarbageReport:
+def collect_garbage(
+    store: Store, *, older_than: int, declared: Iterable[str] = (), dry_run: bool = False
+) -> GarbageReport:
     """Remove objects that nothing refers to and that nobody touched since `older_than` (ns since 1970 UTC).
 
     Nothing is removed that is not called as objects are. FormatError for a damaged index or pending profile, before
     anything is removed: what it refers to is not known."""
+    declared = tuple(declared)
     for _ in range(_TRIES):
         with contextlib.suppress(ConflictError):
-            return _collected(store, older_than, dry_run)
+            return _collected(store, older_than, declared, dry_run)
     raise ConflictError(f"others keep writing to the store: {_TRIES} tries failed", hint="try again")
 
 
-def _collected(store: Store, older_than: int, dry_run: bool) -> GarbageReport:
+def _collected(store: Store, older_than: int, declared: tuple[str, ...], dry_run: bool) -> GarbageReport:
     state = store.storage.state() if hasattr(store.storage, "state") else ""
     # What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
     # Whoever makes something reachable touches it afterwards: if that was before the first listing, the second one
     # holds the root; if it was later, the tag is not the listed one and `delete` refuses. So no clock decides
     # whether an object is garbage, only how long it stays.
     listed = [row for row in store.storage.list(OBJECTS) if is_object_key(row.key)]
-    reachable, lists = _reachable(store)
+    reachable, lists = _reachable(store, declared)
     garbage = [
         row for row in listed if row.key not in lists and key_id(row.key) not in reachable and row.modified < older_than
     ]
@@ -119,7 +126,7 @@ def _collected(store: Store, older_than: int, dry_run: bool) -> GarbageReport:
     )
 
 
-def _reachable(store: Store) -> tuple[set[str], set[str]]:
+def _reachable(store: Store, declared: tuple[str, ...]) -> tuple[set[str], set[str]]:
     """(ids of all that is referred to, keys of indexes and lists of notes)."""
     reachable: set[str] = set()
     lists: set[str] = set()
@@ -144,8 +151,8 @@ def _reachable(store: Store) -> tuple[set[str], set[str]]:
         with contextlib.suppress(KeyMissingError):  # somebody registered or removed it meanwhile
             reachable.update(_held_by(store, waiting))
             profiles.update(waiting.profile.sources)
-    for prefix in sets.KEY_SPACES:
-        for key, stored in store.read_many(row.key for row in store.storage.list(prefix)):
+    for name in sets.held(store, declared):
+        for key, stored in store.read_many(row.key for row in store.storage.list(sets.space(name))):
             if isinstance(stored, PerfError):
                 raise stored
             reachable.update(sets.decode(stored, key).ids)

@@ -40,6 +40,7 @@ class ObjectStorage:
 
     Settings = ObjectStorageSettings
     contract = "perfcore_storage_object.contract:ObjectStorageContract"
+    concurrent = True  # its methods may be called from several threads
 
     def __init__(self, place: Path, settings: ObjectStorageSettings | None = None) -> None:
         self.place = Path(place)

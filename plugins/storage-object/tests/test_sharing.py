@@ -7,11 +7,15 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from perfcore_command_remote import remotes, sharing
+from perfcore_storage_kit import sets
 from perfcore_storage_object import ObjectStorage, ObjectStorageSettings
 from perfcore_storage_object.bucket import Bucket
 from perfcore_storage_object.contract import BUCKET, free_port, server, wait_for
@@ -21,6 +25,10 @@ from perfcore_testing.project import Project
 from perfcore.errors import KeyMissingError, StorageError
 from perfcore.library import open_repository
 from perfcore.model.record import replace
+from perfcore.store.objects import Object
+from perfcore.store.store import object_key
+
+from .proxy import passing
 
 # A copy of a process in which the library of the bucket has started its threads is none that it works in.
 pytestmark = pytest.mark.process
@@ -203,3 +211,97 @@ def test_bytes_beyond_the_end_are_none(environment: dict[str, str], url: str, tm
     assert storage.read_range("a", 700, 10) == b""
     assert storage.read_range("a", 3, 0) == b""
     assert storage.read_range("a", 3, 10) == b"tent"
+
+
+def test_a_first_pull_and_a_full_push_ask_for_each_key_once(
+    project: Project, environment: dict[str, str], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And for several at a time."""
+    asked: Counter[str] = Counter()
+    lock, at_once, most = threading.Lock(), 0, 0
+
+    def note(command: str, path: str) -> None:
+        nonlocal at_once, most
+        if command != "GET" or "/objects/" not in path:
+            return
+        with lock:
+            asked[path] += 1
+            at_once += 1
+            most = max(most, at_once)
+        time.sleep(0.05)  # so that requests meet
+        with lock:
+            at_once -= 1
+
+    for number in range(12):
+        project.commit(f"Version {number}")
+        register(project, 100 + number)
+    with passing(environment["AWS_ENDPOINT_URL"], note=note) as address:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        project.use_home(monkeypatch)
+        remotes.add(open_repository(project.path).repository, "shared", url)
+        sharing.push(open_repository(project.path).repository, "shared")
+        asked.clear()
+        project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
+        other = Project(tmp_path / "other", project.home)
+        other.perf("init")
+        remotes.add(open_repository(other.path).repository, "shared", url)
+        assert len(sharing.pull(open_repository(other.path).repository, "shared").profiles) == 12
+        assert set(asked.values()) == {1}
+        assert len(asked) == 24  # a profile and an index of each version
+        assert most > 1
+        asked.clear()
+        assert sharing.push(open_repository(project.path).repository, "shared", full=True).objects == 0
+        assert set(asked.values()) == {1}
+        assert len(asked) == 24
+
+
+def test_garbage_of_a_store_in_a_bucket_is_removed_and_what_is_referred_to_stays(
+    empty_project: Project, environment: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a repository that keeps nothing elsewhere: profiles, records of sets, and a profile that comes back."""
+    project = empty_project
+    project.git("init", "--quiet")
+    project.commit("First")
+    project.env.update(environment)
+    project.use_home(monkeypatch)
+    project.perf("init", "--storage", "object", "--storage-option", f"url={url}")
+    kept, removed = register(project, 100), register(project, 200)
+    storage = open_repository(project.path).repository.store.storage
+    receipt = open_repository(project.path).repository.store.put(Object("code", "text", b"of a record"))
+    record = sets.encode(sets.Record(1, "0" * 40, (receipt,), b""))
+    storage.create(f"receipts/{7:040x}/alice", record)
+    project.perf("rm", removed)
+    assert project.perf("gc", "--json").json["removed"] == []  # in its grace
+    dry = project.perf("gc", "--grace", "0s", "--dry-run", "--json").json
+    done = project.perf("gc", "--grace", "0s", "--json").json
+    assert dry["removed"] == done["removed"] == [object_key(removed)]
+    assert [len(body) for name, body in objects(url).items() if name == object_key(removed)] == [15]
+    assert {object_key(id) for id in (kept, receipt)} <= {row.key for row in storage.list("objects/")}
+    assert register(project, 200) == removed
+    assert len(project.perf("log", "--json").json["profiles"]) == 2
+    assert "OK" in project.perf("fsck").err
+    assert project.perf("gc", "--grace", "0s", "--json").json["removed"] == []
+
+
+def test_retention_on_a_bucket_keeps_what_is_tagged_or_of_a_set(clones: list[Project], url: str) -> None:
+    project, other = clones
+    old, tagged = register(project, 100), register(project, 200)  # made long ago, by their time
+    project.perf("tag", "release", tagged)
+    store = open_repository(project.path).repository.store
+    receipt = store.put(Object("code", "text", b"of a record"))
+    store.storage.create(f"receipts/{7:040x}/alice", sets.encode(sets.Record(1, "0" * 40, (receipt,), b"")))
+    project.perf("push", "shared")
+    other.perf("pull", "shared")  # and remembers the list of the bucket
+    assert "removed 1 profile" in project.perf("remote", "gc", "shared", "--expire", "30d").err
+    assert project.perf("remote", "gc", "shared", "--grace", "0s", "--alone", "--json").json["removed"] == [
+        object_key(old)
+    ]
+    sizes = {name: len(body) for name, body in objects(url).items()}
+    assert sizes[object_key(old)] == 15
+    assert min(sizes[object_key(id)] for id in (tagged, receipt)) > 15
+    for clone in (other, project):
+        clone.perf("push", "shared")
+        clone.perf("pull", "shared")
+        assert len(clone.perf("log", "--json").json["profiles"]) == 2  # clones keep what they have
+        clone.perf("fsck")
+    assert {name: len(body) for name, body in objects(url).items()}[object_key(old)] == 15

@@ -29,6 +29,7 @@ _OBSERVED: Mapping[str, str] = {
 _NEEDED = {
     "attrs": "attrs>=23.2",
     "perfcore_command_kit": "perfcore-command-kit>=0.1,<0.2",
+    "perfcore_storage_kit": "perfcore-storage-kit>=0.1,<0.2",
     "typer": "typer>=0.26,<0.29",
 }
 
