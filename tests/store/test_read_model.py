@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +158,23 @@ def test_who_has_the_lock_is_not_waited_for_long(path: Path) -> None:
     assert model.get("values", "late", "1:a") is None
     model.put("values", {"late": b"1"}, "1:a")
     assert ReadModel(path).get("values", "late", "1:a") == b"1"
+
+
+def test_a_lock_is_waited_for_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path).close()
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute("BEGIN EXCLUSIVE")
+    model = ReadModel(path)
+    assert model.get("values", "key 1", "1:a") is None
+    monkeypatch.setattr(read_model, "_PATIENCE", 600)
+    release = threading.Timer(5, holder.execute, ("ROLLBACK",))
+    release.start()
+    assert model.get("values", "key 1", "1:a") is None, "a lookup that waits sees the row once the lock has gone"
+    model.put("values", {"late": b"1"}, "1:a")
+    release.join()
+    assert everything(path) == ROWS
+    assert model.get("values", "key 1", "1:a") == ROWS["key 1"], "but it is asked again each time"
+    holder.close()
 
 
 def test_a_file_that_was_removed_is_made_again_by_who_had_it_open(path: Path) -> None:
