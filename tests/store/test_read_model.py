@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,6 +49,20 @@ def test_rows_come_back_by_space_group_and_key(path: Path) -> None:
     assert (model.get("states", "key 1", "1:a"), model.get("states", "key 1")) == (b"of another space", None)
     model.put("values", {"key 1": b"newer"}, "1:a")
     assert ReadModel(path).get("values", "key 1", "1:a") == b"newer"
+
+
+def test_a_row_is_as_the_page_of_the_formats_says(path: Path) -> None:
+    filled(path).close()
+    page = Path(__file__).parents[2].joinpath("docs", "formats.md").read_text("utf-8")
+    data = sqlite3.connect(path)
+    assert data.execute("SELECT sql FROM sqlite_master WHERE sql NOTNULL").fetchall() == [(read_model._SCHEMA,)]
+    assert f"\n    {read_model._SCHEMA}\n" in page
+    rows = data.execute('SELECT "space", "group", "key", "data" FROM "rows"').fetchall()
+    data.close()
+    assert len(rows) == len(ROWS)
+    for space, group, key, stored in rows:
+        named = f"{space}\0{group}\0{key}\0".encode() + ROWS[key]
+        assert stored == zlib.crc32(named).to_bytes(4, "big") + ROWS[key]
 
 
 def test_without_a_file_nothing_is_kept_and_none_is_made_by_reading(path: Path) -> None:
