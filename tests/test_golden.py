@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from perfcore_command_store.examination import examine
 from perfcore_storage_local import LocalStorage
+from perfcore_testing import old_index
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Entry, Header, Profile, Tool
@@ -185,7 +186,7 @@ def write(store: Store) -> None:
     gone = store.register("git", HASHED, data, "x-quantum.7", found["long"]._replace(name="gone.perf"))
     store.update_index("git", HASHED, lambda index: indexes.bury(index, gone))
     old = indexes.Index(vcs="git", version=OLD, entries=(found["timed"]._replace(name="old.perf"),))
-    store.storage.create(object_key(OLD), indexes.encode(old, 1))
+    store.storage.create(object_key(OLD), old_index.encode(old))
     for text in (b"one", b"two"):
         notes.add(store, "a subject\n", "check", text)
     waiting = replace(profile("everything"), origin=HASHED, dirty=True)

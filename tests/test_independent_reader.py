@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from perfcore_storage_local import LocalStorage
-from perfcore_testing import profiles
+from perfcore_testing import old_index, profiles
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
@@ -81,7 +81,7 @@ def store() -> Store:
     gone = register(made, profiles.timed(7), VERSIONS[0], "gone")
     made.update_index("git", VERSIONS[0], lambda index: indexes.bury(index, gone))
     old = register(made, profiles.timed(8), "d0" * 20, "old.perf")
-    data = indexes.encode(made.read_index("git", "d0" * 20), 1)
+    data = old_index.encode(made.read_index("git", "d0" * 20))
     made.storage.replace(object_key("d0" * 20), data, made.storage.read(object_key("d0" * 20)).tag)
     assert old.name == "old.perf"
     for content in (b"one", b"two", b""):

@@ -124,17 +124,10 @@ def storable(entry: Entry) -> Entry:
     return entry._replace(**changed)
 
 
-def encode(index: Index, version: int = 3) -> bytes:
-    """The index as bytes, in the given version of the format."""
-    if version == 1:
-        body = b"".join(_encode_v1(entry) for entry in index.live)
-        count = len(index.live)
-    elif version == 3:
-        body = _text(index.vcs) + _text(index.version) + b"".join(map(_encode_v3, index.entries))
-        count = len(index.entries)
-    else:
-        raise FormatError(f"there is no version {version} of the index that could be written")
-    return _sealed(_HEAD.pack(MAGIC, version, count) + body)
+def encode(index: Index) -> bytes:
+    """The index as bytes."""
+    body = _text(index.vcs) + _text(index.version) + b"".join(map(_encode_v3, index.entries))
+    return _sealed(_HEAD.pack(MAGIC, 3, len(index.entries)) + body)
 
 
 def encode_after(data: bytes, index: Index, changed: Index) -> bytes:
@@ -210,12 +203,6 @@ def _text(value: str) -> bytes:
 
 def _texts(values: tuple[str, ...]) -> bytes:
     return _LENGTH.pack(len(values)) + b"".join(map(_text, values))
-
-
-def _encode_v1(entry: Entry) -> bytes:
-    seconds = min(max(entry.created // _NANO, 0), 2**32 - 1)  # version 1 has a u32
-    name = encodable(entry.name).encode().replace(b"\0", b"\\0")  # NUL ends a name
-    return _V1.pack(seconds, bytes.fromhex(entry.profile)) + name + b"\0"
 
 
 def _encode_v3(entry: Entry) -> bytes:

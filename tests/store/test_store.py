@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
+from perfcore_testing import old_index
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, NotFoundError, StorageError
@@ -150,7 +151,7 @@ def test_an_index_under_the_key_of_another_version_is_refused(
 
 def test_an_index_of_version_1_is_read_and_goes_on_as_version_3(store: Store, register: Register, make: Make) -> None:
     entry = register(make(1))
-    old = indexes.encode(store.read_index("git", VERSION), 1)
+    old = old_index.encode(store.read_index("git", VERSION))
     key = object_key(VERSION)
     store.storage.replace(key, old, store.storage.read(key).tag)
     (read,) = store.read_index("git", VERSION).live
