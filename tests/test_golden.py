@@ -203,7 +203,7 @@ def write(store: Store) -> None:
 @pytest.fixture(params=["files", "packs of version 1", "packs of version 2", "packs of version 3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """The keys of the golden folder: in memory, or with the small ones in packs that a perfcore of that time wrote."""
-    storage = MemoryStorage() if request.param == "files" else LocalStorage(packed(tmp_path, request.param[-1]))
+    storage: Any = MemoryStorage() if request.param == "files" else LocalStorage(packed(tmp_path, request.param[-1]))
     held = {row.key for row in storage.list("")}
     for path in sorted(GOLDEN.rglob("*")):
         key = path.relative_to(GOLDEN).as_posix()
