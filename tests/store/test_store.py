@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,19 @@ def test_an_index_under_the_key_of_another_version_is_refused(
     storage.create(object_key("d0" * 20), storage.read(object_key(VERSION)).data)
     with pytest.raises(FormatError, match=f"is the index of {VERSION}"):
         store.read_index("git", "d0" * 20)
+
+
+def test_the_next_profile_of_a_version_copies_its_index_once(store: Store, register: Register, make: Make) -> None:
+    for number in range(400):
+        register(make(number, rows=1, created=number), cmd="sort" * 1_000)
+    size = len(store.storage.read(object_key(VERSION)).data)
+    tracemalloc.start()
+    try:
+        register(make(400, rows=1, created=400), cmd="sort" * 1_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * size
 
 
 def test_an_index_of_version_1_is_read_and_goes_on_as_version_3(store: Store, register: Register, make: Make) -> None:
