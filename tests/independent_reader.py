@@ -39,22 +39,28 @@ def stored_keys(perf: Path) -> dict[str, Callable[[], bytes]]:
 
 def packed_keys(path: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
     data = path.read_bytes()
+    magic, version = struct.unpack_from("<4sI", data)
     rows, blocks, digest = struct.unpack("<II20s", data[-28:])
-    check(data[:8] == b"ppck\3\0\0\0" and hashlib.sha1(data[:-20]).hexdigest() == digest.hex() == path.stem, "pack")
+    check(magic == b"ppck" and hashlib.sha1(data[:-20]).hexdigest() == digest.hex() == path.stem, "pack")
+    check(version in (1, 2, 3), "made by a newer perfcore")
     table = [struct.unpack_from("<QQ", data, len(data) - 28 - 16 * (blocks + 1 - n)) for n in range(blocks + 1)]
-    first_id = len(data) - 28 - 16 * (blocks + 1) - 20 * rows
-    ids = [data[first_id + 20 * number :][:20] for number in range(rows)]
-    fan_out, checks = (struct.unpack_from("<256I", data, first_id - 2056 - before) for before in (2048, 1024))
-    streams = struct.unpack_from("<257Q", data, first_id - 2056)
-    fields: list[bytes] = []
+    size = 41 if version < 3 else 20
+    first_row = len(data) - 28 - 16 * (blocks + 1) - size * rows
+    whole = [data[first_row + size * number :][:size] for number in range(rows)]
+    end = first_row - (2056 if version > 2 else 0)
+    checks = struct.unpack_from("<256I", data, end - 1024) if version > 1 else (None,) * 256
+    fan_out = struct.unpack_from("<256I", data, end - (2048 if version > 1 else 1024))
+    streams = struct.unpack_from("<257Q", data, end) if version > 2 else (0,) * 257
+    fields = [row[20:] for row in whole] if version < 3 else []
+    check(fan_out[-1] == rows and whole == sorted(whole), "rows of a pack")
     for first, crc in enumerate(checks):
-        of_first = ids[fan_out[first - 1] if first else 0 : fan_out[first]]
+        of_first = whole[fan_out[first - 1] if first else 0 : fan_out[first]]
         stream = data[streams[first] : streams[first + 1]]
-        check(
-            {id[0] for id in of_first} <= {first} and zlib.crc32(b"".join(of_first) + stream) == crc, "rows of a pack"
-        )
-        joined = zlib.decompress(stream) if stream else b""
-        fields += [joined[number :: len(of_first)] for number in range(len(of_first))]
+        check({row[0] for row in of_first} <= {first}, "rows of a pack")
+        check(crc in (None, zlib.crc32(b"".join(of_first) + stream)), "rows of a pack")
+        if version > 2:
+            joined = zlib.decompress(stream) if stream else b""
+            fields += [joined[number :: len(of_first)] for number in range(len(of_first))]
     gone = path.with_suffix(".gone").read_bytes() if path.with_suffix(".gone").exists() else bytes(rows)
 
     def read(position: int, length: int, level: int) -> bytes:
@@ -62,10 +68,10 @@ def packed_keys(path: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
         content = zlib.decompress(data[table[block][1] : table[block + 1][1]])[position - table[block][0] :][:length]
         return zlib.compress(content, level) if 0 < level < 10 else content + hashlib.sha1(content).digest()[:level]
 
-    for number, id in enumerate(ids):
+    for number, row in enumerate(whole):
         if gone[number] != 255:
             position, length, _, _, level = struct.unpack("<QIIIB", fields[number])
-            yield id.hex(), partial(read, position, length, level)
+            yield row[:20].hex(), partial(read, position, length, level)
 
 
 def read_object(perf: Path, id: str) -> tuple[str, str, bytes]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import struct
+import zlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +17,8 @@ from typing import Any
 
 import pytest
 from perfcore_command_store.examination import examine
+from perfcore_storage_local import LocalStorage
+from perfcore_testing import old_index
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Entry, Header, Profile, Tool
@@ -28,6 +32,7 @@ from perfcore.store import notes, objects, pending
 from perfcore.store.store import Store, object_key
 
 GOLDEN = Path(__file__).with_name("golden") / "v1" / "perf"
+PACKS = GOLDEN.parent.parent / "packs"
 HASHED, NAMED, OLD = "c0ffee" + "0" * 34, "release/1.0 ünstable", "01d" + "0" * 37
 STACKED = "57ac" + "0" * 36
 RELATED = "3e1a" + "0" * 36
@@ -181,7 +186,7 @@ def write(store: Store) -> None:
     gone = store.register("git", HASHED, data, "x-quantum.7", found["long"]._replace(name="gone.perf"))
     store.update_index("git", HASHED, lambda index: indexes.bury(index, gone))
     old = indexes.Index(vcs="git", version=OLD, entries=(found["timed"]._replace(name="old.perf"),))
-    store.storage.create(object_key(OLD), indexes.encode(old, 1))
+    store.storage.create(object_key(OLD), old_index.encode(old))
     for text in (b"one", b"two"):
         notes.add(store, "a subject\n", "check", text)
     waiting = replace(profile("everything"), origin=HASHED, dirty=True)
@@ -195,13 +200,22 @@ def write(store: Store) -> None:
         store.register("git", STACKED, data, "x-quantum.7", entry(f"stacked {edition}", id, tables))
 
 
-@pytest.fixture
-def store() -> Store:
-    storage = MemoryStorage()
+@pytest.fixture(params=["files", "packs of version 1", "packs of version 2", "packs of version 3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """The keys of the golden folder: in memory, or with the small ones in packs that a perfcore of that time wrote."""
+    storage: Any = MemoryStorage() if request.param == "files" else LocalStorage(packed(tmp_path, request.param[-1]))
+    held = {row.key for row in storage.list("")}
     for path in sorted(GOLDEN.rglob("*")):
-        if path.is_file():
-            storage.create(path.relative_to(GOLDEN).as_posix(), path.read_bytes())
+        key = path.relative_to(GOLDEN).as_posix()
+        if path.is_file() and key not in held:
+            storage.create(key, path.read_bytes())
     return Store(storage)
+
+
+def packed(folder: Path, version: str) -> Path:
+    """A store in this folder that has the golden packs of a version and nothing else."""
+    shutil.copytree(PACKS / version, folder / "packs" / "objects")
+    return folder
 
 
 def bits(value: Any) -> Any:
@@ -222,6 +236,22 @@ def check(read: Profile, of: str) -> None:
 
 def test_the_golden_folder_is_whole(store: Store) -> None:
     assert [finding.text for finding in examine(store)] == []
+
+
+@pytest.mark.parametrize("version", ["1", "2", "3"])
+def test_a_pack_gives_the_keys_that_were_written_in_their_order(version: str, tmp_path: Path) -> None:
+    storage = LocalStorage(packed(tmp_path, version))
+    written = (path for path in GOLDEN.joinpath("objects").rglob("*") if path.is_file())
+    small = {path.relative_to(GOLDEN).as_posix(): path for path in written if path.stat().st_size < 2_000}
+    assert [row.key for row in storage.list("objects/")] == sorted(small)
+    for key, path in small.items():
+        stored, data = storage.read(key).data, path.read_bytes()
+        assert stored == data or zlib.decompress(stored) == zlib.decompress(data), "another zlib may compress otherwise"
+    packs = [path.read_bytes() for path in PACKS.joinpath(version).glob("*.pack")]
+    assert {struct.unpack_from("<4sI", pack) for pack in packs} == {(b"ppck", int(version))}
+    (marks,) = PACKS.joinpath(version).glob("*.gone")
+    assert {0, 255} == set(marks.read_bytes()), "some rows do not count any more"
+    assert list(storage.damaged("objects/")) == []
 
 
 def test_the_index_of_a_hashed_version(store: Store) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import json
+import shutil
 import struct
 import sys
 import zlib
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from perfcore_storage_local import LocalStorage
-from perfcore_testing import profiles
+from perfcore_testing import old_index, profiles
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from perfcore.model import Profile
 
 READER = Path(__file__).with_name("independent_reader.py")
+GOLDEN = Path(__file__).with_name("golden")
 VERSIONS = ("c0" * 20, "release/1.0 ünstable\n")
 
 
@@ -78,7 +81,7 @@ def store() -> Store:
     gone = register(made, profiles.timed(7), VERSIONS[0], "gone")
     made.update_index("git", VERSIONS[0], lambda index: indexes.bury(index, gone))
     old = register(made, profiles.timed(8), "d0" * 20, "old.perf")
-    data = indexes.encode(made.read_index("git", "d0" * 20), 1)
+    data = old_index.encode(made.read_index("git", "d0" * 20))
     made.storage.replace(object_key("d0" * 20), data, made.storage.read(object_key("d0" * 20)).tag)
     assert old.name == "old.perf"
     for content in (b"one", b"two", b""):
@@ -149,7 +152,7 @@ def test_the_reader_imports_nothing_of_perfcore() -> None:
         (node.module or "perfcore").split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
     }
     assert imported <= set(sys.stdlib_module_names)
-    assert len(READER.read_text().splitlines()) < 260
+    assert len(READER.read_text().splitlines()) < 270
 
 
 def test_both_list_the_same_entries(reader: ModuleType, store: Store, perf: Path) -> None:
@@ -249,8 +252,46 @@ def test_both_follow_pieces_that_name_what_they_continue(reader: ModuleType, tmp
         store.decode_profile(wrong, "x").tables["t"]
 
 
-def test_the_reader_opens_what_version_1_wrote(reader: ModuleType) -> None:
-    golden = Path(__file__).with_name("golden") / "v1" / "perf"
+@pytest.mark.parametrize("version", ["1", "2", "3"])
+def test_the_reader_opens_packs_of_each_version(reader: ModuleType, tmp_path: Path, version: str) -> None:
+    """And the same keys as the real one, each with the same content."""
+    shutil.copytree(GOLDEN / "packs" / version, tmp_path / "packs" / "objects")
+    storage = LocalStorage(tmp_path)
+    keys = {id: read() for id, read in reader.stored_keys(tmp_path).items()}
+    assert keys == {row.key[8:].replace("/", ""): storage.read(row.key).data for row in storage.list("objects/")}
+    path = next((tmp_path / "packs" / "objects").glob("*.pack"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match="damaged: pack"):
+        reader.stored_keys(tmp_path)
+    data[len(data) // 2] ^= 1
+    data[4] = 4
+    digest = hashlib.sha1(data[:-20])
+    path.with_stem(digest.hexdigest()).write_bytes(data[:-20] + digest.digest())
+    path.unlink()
+    with pytest.raises(ValueError, match="newer"):
+        reader.stored_keys(tmp_path)
+
+
+@pytest.fixture(params=["files", "packs/1", "packs/2", "packs/3"])
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The golden folder as it was written, and with its small keys in packs of that time alone."""
+    folder = GOLDEN / "v1" / "perf"
+    if request.param == "files":
+        return folder
+    storage = LocalStorage(tmp_path)
+    shutil.copytree(GOLDEN / request.param, tmp_path / "packs" / "objects")
+    packed = {row.key for row in storage.list("objects/")}
+    for path in folder.rglob("*"):
+        key = path.relative_to(folder)
+        if path.is_file() and key.as_posix() not in packed:
+            (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, tmp_path / key)
+    return tmp_path
+
+
+def test_the_reader_opens_what_version_1_wrote(reader: ModuleType, golden: Path) -> None:
     read = {entry["name"]: reader.read_profile(golden, entry["profile"]) for _, entry in reader.entries(golden)}
     stacked = {"stacked 1.perf", "stacked 2.perf"}
     assert set(read) == {"timed.perf", "long.perf", "everything.perf", "old.perf", "related.perf"} | stacked

@@ -118,8 +118,7 @@ def _identity(table: Table) -> Table:
 def _functions(base: Mapping[str, Table], own: Table) -> tuple[list[int], Table]:
     before = base.get("functions")
     base_keys = zip(*before.columns, strict=True) if before else ()
-    positions: list[int] = []
-    new_rows = _number(base_keys, zip(*own.columns, strict=True), positions)
+    positions, new_rows = _number(base_keys, zip(*own.columns, strict=True))
     return positions, own.take(new_rows)
 
 
@@ -128,8 +127,7 @@ def _frames(base: Mapping[str, Table], own: Mapping[str, Table], functions: Rows
     function = _follow(references(table, "function", own), functions)
     before = base.get("frames")
     base_keys = zip(references(before, "function", base), before["offset"], strict=True) if before else ()
-    positions: list[int] = []
-    new_rows = _number(base_keys, zip(function, table["offset"], strict=True), positions)
+    positions, new_rows = _number(base_keys, zip(function, table["offset"], strict=True))
     return positions, with_references(table.take(new_rows), "function", _follow(new_rows, function))
 
 
@@ -139,15 +137,27 @@ def _stacks(base: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -
     frame: Rows = references(table, "frame", own)
     if not base and frames == list(range(len(frames))) and _are_distinct(parent, frame, table["parent"].leaps):
         return range(table.rows), table  # of many rows keys take much more memory than the rows themselves
-    frame = _follow(frame, frames)
-    before = base.get("stacks")
-    base_keys = zip(*(references(before, name, base) for name in before.names), strict=True) if before else ()
-    positions: list[int] = []
-    # A parent stands before its children, so its place is base when theirs is asked for.
-    keys = ((up if up == NOWHERE else positions[up], to) for up, to in zip(parent, frame, strict=True))
-    new_rows = _number(base_keys, keys, positions)
-    moved = with_references(table.take(new_rows), "frame", _follow(new_rows, frame))
-    return positions, with_references(moved, "parent", _follow(_follow(new_rows, parent), positions))
+    base_rows = base["stacks"].rows if base else 0
+    before = base.get("stacks", table).slice(0, base_rows)  # whose columns nobody else has: their numbers grow here
+    parents, numbers = (references(before, name, base or own) for name in table.names)
+    width = max(max(numbers, default=NOWHERE), *frames) + 2
+    # Most rows stand on the row before them, and are found there; a key is kept of the others alone.
+    branches = {parents[row] * width + numbers[row]: row for row in before["parent"].leaps}
+    positions = array("i")
+    for up, to in zip(parent, map((*frames, NOWHERE).__getitem__, frame), strict=True):
+        up = up if up == NOWHERE else positions[up]  # a parent stands before its children
+        row = up + 1
+        if row >= len(parents) or parents[row] != up or numbers[row] != to:
+            row = branches.get(up * width + to, NOWHERE)
+            if row == NOWHERE:
+                row = len(parents)
+                if row != up + 1:
+                    branches[up * width + to] = row
+                parents.append(up)
+                numbers.append(to)
+        positions.append(row)
+    moved = with_references(table.slice(0, len(parents) - base_rows), "frame", numbers[base_rows:])
+    return positions, with_references(moved, "parent", parents[base_rows:])
 
 
 def _are_distinct(parent: Rows, frame: Rows, leaps: Rows) -> bool:
@@ -161,17 +171,18 @@ def _are_distinct(parent: Rows, frame: Rows, leaps: Rows) -> bool:
     return all(parent[up + 1] != up for up in alike)
 
 
-def _number(seen: Iterable[_Key], keys: Iterable[_Key], positions: list[int]) -> list[int]:
-    """Put the place of each key, among those seen or after them, into `places`; gives the keys that are new."""
+def _number(seen: Iterable[_Key], keys: Iterable[_Key]) -> tuple[list[int], list[int]]:
+    """(the place of each key, among those seen or after them; the rows of the keys that are new)."""
     base_keys = list(seen)
     numbers = dict(zip(base_keys, range(len(base_keys)), strict=True))
+    positions: list[int] = []
     new_rows: list[int] = []
     for row, key in enumerate(keys):
         position = numbers.setdefault(key, len(base_keys) + len(new_rows))
         if position == len(base_keys) + len(new_rows):
             new_rows.append(row)
         positions.append(position)
-    return new_rows
+    return positions, new_rows
 
 
 def _follow(rows: Rows, positions: Rows) -> list[int]:

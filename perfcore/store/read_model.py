@@ -34,7 +34,7 @@ _PRAGMAS = (
 _HEADER = b"SQLite format 3\0"
 _VERSIONS = slice(18, 20)  # of the header: (1, 1) unless the file wants a write-ahead log
 _BESIDE = ("-journal", "-wal", "-shm")
-_PATIENCE = 0.2  # seconds to wait for a lock: deriving most things takes no longer
+_PATIENCE = 0.2  # seconds to wait for a lock, once: deriving most things takes no longer
 _FEW = 256  # rows that are asked for by their keys: a group may have a hundred thousand
 _CHECKSUM = 4  # bytes of a CRC-32: enough for damage, and nothing here is proof against malice
 _BYPASSED = frozenset({5, 6, 7, 8, 10, 14, 15})  # BUSY LOCKED NOMEM READONLY IOERR CANTOPEN PROTOCOL of sqlite3.h
@@ -46,6 +46,7 @@ class ReadModel:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._open: tuple[int, int, sqlite3.Connection] | None = None  # process, inode
+        self._patience = _PATIENCE
 
     def get(self, space: str, key: str, group: str = "") -> bytes | None:
         """A row, None where there is none that can be believed."""
@@ -56,7 +57,17 @@ class ReadModel:
         for it."""
         query = 'SELECT "key", "data" FROM "rows" WHERE "space" = ? AND "group" = ?'
         few = f' AND "key" IN ({", ".join("?" * len(keys))})' if len(keys) <= _FEW else ""
-        return self._rows(space, group, query + few, (space, group, *(keys if few else ())))
+        rows: dict[str, bytes] = {}
+        if self.path is None:
+            return rows
+        with self._guarded():
+            names = (space, group, *(keys if few else ()))
+            for key, stored in self._connection().execute(query + few, names).fetchall():
+                if isinstance(key, str) and isinstance(stored, bytes):
+                    data = stored[_CHECKSUM:]
+                    if stored[:_CHECKSUM] == _checksum(space, group, key, data):
+                        rows[key] = data
+        return rows
 
     def put(self, space: str, rows: Mapping[str, bytes], group: str = "") -> None:
         """Keep rows in place of those of the same keys. Where they cannot be written nothing happens: that costs time,
@@ -82,18 +93,6 @@ class ReadModel:
 
     __del__ = close  # Python 3.13 warns of a connection that nobody closed
 
-    def _rows(self, space: str, group: str, query: str, names: tuple[str, ...]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        if self.path is None:
-            return found
-        with self._guarded():
-            for key, stored in self._connection().execute(query, names).fetchall():
-                if isinstance(key, str) and isinstance(stored, bytes):
-                    data = stored[_CHECKSUM:]
-                    if stored[:_CHECKSUM] == _checksum(space, group, key, data):
-                        found[key] = data
-        return found
-
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
         """What SQLite complains about is not told. A file that it cannot read is removed."""
@@ -105,7 +104,9 @@ class ReadModel:
             self.close()
         except sqlite3.Error as error:
             self.close()
-            if getattr(error, "sqlite_errorcode", 1) & 0xFF not in _BYPASSED:
+            if getattr(error, "sqlite_errorcode", 1) & 0xFF in _BYPASSED:
+                self._patience = 0  # who holds a lock for long may hold it at the next lookup, too
+            else:
                 self._remove()
 
     def _connection(self, *, make: bool = False) -> sqlite3.Connection:
@@ -121,7 +122,7 @@ class ReadModel:
 
         self._refuse_strange(make)
         # The file is there: another process may still remove it, and then an empty one is made in its place.
-        connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self.path, timeout=self._patience, isolation_level=None, check_same_thread=False)
         try:
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
@@ -140,8 +141,7 @@ class ReadModel:
         """Remove what is no plain SQLite file, and what SQLite would play back into it."""
         assert self.path is not None
         for suffix in _BESIDE:
-            with contextlib.suppress(OSError):
-                os.unlink(f"{self.path}{suffix}")
+            self._remove(suffix)
         if self.path.is_symlink():  # a `.perf` may come from elsewhere
             self._remove()
         try:
@@ -154,10 +154,9 @@ class ReadModel:
         if header and not (header.startswith(_HEADER) and header[_VERSIONS] == b"\1\1"):
             self._remove()
 
-    def _remove(self) -> None:
-        assert self.path is not None
+    def _remove(self, suffix: str = "") -> None:
         with contextlib.suppress(OSError):
-            self.path.unlink()
+            os.unlink(f"{self.path}{suffix}")
 
 
 def _inode(path: Path) -> int:

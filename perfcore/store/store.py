@@ -183,7 +183,7 @@ class Store:
         for _ in range(_TRIES):
             current, tag = self._read_index(vcs, version)
             changed = change(current)
-            if changed == current:
+            if len(changed.entries) == len(current.entries) and changed == current:
                 return current
             try:
                 self.storage.replace(key, self._encode_index(current, changed), tag)

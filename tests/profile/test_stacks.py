@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -182,6 +183,28 @@ def test_what_is_stored_on_top_of_others_is_read_back_as_it_was(versions: list[S
         data, ids = codec.encode(made(tables, number), store.put_piece, inline=0, earlier=dict)
         assert dict(store.decode_profile(data, "x").tables) == stacks.renumbered(tables)
         assert ids == codec.piece_ids(data, "x")
+
+
+def test_a_profile_that_continues_another_takes_little_memory() -> None:
+    """Some numbers for each row, and none as an object: imports of millions of stacks continue one another."""
+
+    def program(version: int) -> dict[str, Table]:
+        paths = (tuple(Frame(f"f{n * k % 500}") for k in range(30)) for n in range(1, 3_000))
+        return tables_of([*((path, 1) for path in paths), ((Frame("f1"), Frame(f"of {version}")), version)])
+
+    first = stack_dedup.split(program(1), {})
+    assert first is not None
+    earlier, second = chains_of(first), program(2)
+    rows = earlier["stacks"].table.rows + second["stacks"].rows
+    tracemalloc.start()
+    try:
+        shared = stack_dedup.split(second, earlier)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert shared is not None
+    assert shared.new_rows["stacks"].rows == 1
+    assert peak < 60 * rows
 
 
 def made(tables: Mapping[str, Table], number: int) -> Profile:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfcore_testing import profiles
+from perfcore_testing import old_index, profiles
 from perfcore_testing.distributions import Site
 from perfcore_testing.project import Project
 
@@ -24,7 +24,6 @@ from perfcore.repository import Repository
 from perfcore.repository.entries import unreachable
 from perfcore.repository.registration import register_many
 from perfcore.repository.repository import UserPlaces, load_config
-from perfcore.store import index as indexes
 from perfcore.store.index import Index
 from perfcore.store.lookup import Ref
 from perfcore.store.objects import Object
@@ -110,7 +109,7 @@ def test_an_entry_says_what_listings_need_without_the_profile(repository: Reposi
 def test_an_index_of_version_1_is_listed_everywhere_under_its_version(repository: Repository) -> None:
     version, entry = repository.register(_pending(repository))
     key = object_key(version)
-    old = indexes.encode(Index(vcs="git", version=version, entries=(entry,)), version=1)
+    old = old_index.encode(Index(vcs="git", version=version, entries=(entry,)))
     repository.store.storage.replace(key, old, repository.store.storage.read(key).tag)
     ((listed, completed),) = repository.everywhere()
     assert (listed, completed.profile, completed.type, completed.cmd) == (version, entry.profile, entry.type, entry.cmd)

@@ -7,7 +7,9 @@ import os
 import random
 import signal
 import sqlite3
+import threading
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +49,20 @@ def test_rows_come_back_by_space_group_and_key(path: Path) -> None:
     assert (model.get("states", "key 1", "1:a"), model.get("states", "key 1")) == (b"of another space", None)
     model.put("values", {"key 1": b"newer"}, "1:a")
     assert ReadModel(path).get("values", "key 1", "1:a") == b"newer"
+
+
+def test_a_row_is_as_the_page_of_the_formats_says(path: Path) -> None:
+    filled(path).close()
+    page = Path(__file__).parents[2].joinpath("docs", "formats.md").read_text("utf-8")
+    data = sqlite3.connect(path)
+    assert data.execute("SELECT sql FROM sqlite_master WHERE sql NOTNULL").fetchall() == [(read_model._SCHEMA,)]
+    assert f"\n    {read_model._SCHEMA}\n" in page
+    rows = data.execute('SELECT "space", "group", "key", "data" FROM "rows"').fetchall()
+    data.close()
+    assert len(rows) == len(ROWS)
+    for space, group, key, stored in rows:
+        named = f"{space}\0{group}\0{key}\0".encode() + ROWS[key]
+        assert stored == zlib.crc32(named).to_bytes(4, "big") + ROWS[key]
 
 
 def test_without_a_file_nothing_is_kept_and_none_is_made_by_reading(path: Path) -> None:
@@ -157,6 +173,23 @@ def test_who_has_the_lock_is_not_waited_for_long(path: Path) -> None:
     assert model.get("values", "late", "1:a") is None
     model.put("values", {"late": b"1"}, "1:a")
     assert ReadModel(path).get("values", "late", "1:a") == b"1"
+
+
+def test_a_lock_is_waited_for_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path).close()
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute("BEGIN EXCLUSIVE")
+    model = ReadModel(path)
+    assert model.get("values", "key 1", "1:a") is None
+    monkeypatch.setattr(read_model, "_PATIENCE", 600)
+    release = threading.Timer(5, holder.execute, ("ROLLBACK",))
+    release.start()
+    assert model.get("values", "key 1", "1:a") is None, "a lookup that waits sees the row once the lock has gone"
+    model.put("values", {"late": b"1"}, "1:a")
+    release.join()
+    assert everything(path) == ROWS
+    assert model.get("values", "key 1", "1:a") == ROWS["key 1"], "but it is asked again each time"
+    holder.close()
 
 
 def test_a_file_that_was_removed_is_made_again_by_who_had_it_open(path: Path) -> None:

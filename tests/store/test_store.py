@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
+from perfcore_testing import old_index
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, NotFoundError, StorageError
@@ -148,9 +150,22 @@ def test_an_index_under_the_key_of_another_version_is_refused(
         store.read_index("git", "d0" * 20)
 
 
+def test_the_next_profile_of_a_version_copies_its_index_once(store: Store, register: Register, make: Make) -> None:
+    for number in range(400):
+        register(make(number, rows=1, created=number), cmd="sort" * 1_000)
+    size = len(store.storage.read(object_key(VERSION)).data)
+    tracemalloc.start()
+    try:
+        register(make(400, rows=1, created=400), cmd="sort" * 1_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * size
+
+
 def test_an_index_of_version_1_is_read_and_goes_on_as_version_3(store: Store, register: Register, make: Make) -> None:
     entry = register(make(1))
-    old = indexes.encode(store.read_index("git", VERSION), 1)
+    old = old_index.encode(store.read_index("git", VERSION))
     key = object_key(VERSION)
     store.storage.replace(key, old, store.storage.read(key).tag)
     (read,) = store.read_index("git", VERSION).live

@@ -28,13 +28,13 @@ from typing import Any
 
 from perfcore_command_store.examination import Finding, examine
 from perfcore_storage_local import LocalStorage
+from perfcore_testing import old_index
 from world import World, profile, warm
 
 from perfcore.errors import PerfError
 from perfcore.model import Entry, Profile
 from perfcore.plugins import Plugins
 from perfcore.repository import Repository
-from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.index import Index
 from perfcore.store.lookup import Ref, refs_of
@@ -85,7 +85,7 @@ def prepare(world: World) -> dict[str, Path]:
     (entry,) = repository.entries(world.head)
     world.git("commit", "--quiet", "--allow-empty", "--message", "Second")
     old = Index(vcs="git", version=world.head, entries=(entry,))
-    repository.store.storage.create(object_key(world.head), indexes.encode(old, version=1))
+    repository.store.storage.create(object_key(world.head), old_index.encode(old))
     notes.add(repository.store, SUBJECT, "result", b"{}")
     world.add_pending(2)
     repository.save(profile(3, world.head, rows=3, name="small"))
