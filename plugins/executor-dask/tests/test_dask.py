@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import os
-import signal
-import subprocess
 import sys
 import threading
 import time
@@ -15,6 +12,7 @@ from typing import Any
 
 import pytest
 from perfcore_executor_dask.driver import DaskExecutor, DaskSettings
+from perfcore_testing.dask_cluster import Cluster, wait_for
 from perfcore_testing.executor import ExecutorContract
 from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
@@ -25,39 +23,6 @@ from perfcore.model.record import replace
 
 distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
 pytestmark = pytest.mark.filterwarnings("ignore")  # of ports and sockets of the cluster, which are not ours
-
-
-class Cluster:
-    """`dask scheduler` and `dask worker` as processes, each worker in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.file = folder / "scheduler.json"
-        self.workers: dict[str, subprocess.Popen[bytes]] = {}
-        # A lost worker loses its task at once: the executor tries again, not the scheduler.
-        self.environment = {
-            **os.environ,
-            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
-            "XDG_CACHE_HOME": str(folder / "cache"),
-        }
-        words = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file))
-        self.scheduler = self._start("distributed.cli.dask_scheduler", folder, *words)
-
-    def _start(self, module: str, folder: Path, *words: str) -> subprocess.Popen[bytes]:
-        folder.mkdir(exist_ok=True)
-        with (folder / "log").open("wb") as log:
-            command = [sys.executable, "-m", module, *words]
-            return subprocess.Popen(command, cwd=folder, env=self.environment, stdout=log, stderr=log)
-
-    def add(self, name: str, *words: str) -> None:
-        words = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--name", name, *words)
-        words = (*words, "--scheduler-file", str(self.file), "--local-directory", str(self.folder / name))
-        self.workers[name] = self._start("distributed.cli.dask_worker", self.folder / name, *words)
-
-    def close(self) -> None:
-        for process in (*self.workers.values(), self.scheduler):
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -91,15 +56,6 @@ class TestDask(ExecutorContract):
 
     @pytest.mark.skip(reason="a client of a cluster does not pickle; the name of a scheduler does")
     def test_a_plan_may_come_from_another_process(self) -> None: ...
-
-
-def wait_for(client: Any, name: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if any(worker["name"] == name for worker in client.scheduler_info(n_workers=-1)["workers"].values()):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"the worker {name} does not come")
 
 
 class Heard:
@@ -146,8 +102,7 @@ def test_a_killed_worker_costs_a_try_and_gives_every_profile_once(
     def kill() -> None:
         while not (tmp_path / "began").exists():
             time.sleep(0.02)
-        cluster.workers["doomed"].send_signal(signal.SIGKILL)
-        cluster.workers["doomed"].wait()
+        cluster.kill("doomed")
         cluster.add("rescue", "--resources", "doomed=1")
 
     threading.Thread(target=kill, daemon=True).start()
