@@ -202,11 +202,15 @@ class _Submission:
         return [Measured(job=job, error=error, retry=True, attempts=tries) for job in share.plan.jobs]
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """Progress or a note of a worker."""
+        """Progress, a note or a failure of a worker."""
         said = event[1]
-        if self.listener is not None and "note" in said:
+        if self.listener is None:
+            return
+        if "failed" in said:
+            self.listener.failed(said["subject"], PerfError(said["failed"]))
+        elif "note" in said:
             self.listener.note(said["note"])
-        elif self.listener is not None:
+        else:
             self.listener.progress(said["done"], said["total"], said["text"])
 
     def _note(self, text: str) -> None:

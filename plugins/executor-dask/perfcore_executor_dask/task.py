@@ -26,7 +26,7 @@ _PATIENCE = 24 * 3600  # seconds for which another measurement on this machine i
 
 
 class _Progress:
-    """Sends progress and notes to whoever submitted the task, as events of the cluster."""
+    """Sends progress, notes and failures to whoever submitted the task, as events of the cluster."""
 
     def __init__(self, topic: str) -> None:
         self._worker, self._topic = distributed.get_worker(), topic
@@ -40,7 +40,7 @@ class _Progress:
     def saved(self, name: str) -> None: ...
 
     def failed(self, subject: str, error: PerfError) -> None:
-        self.note(f"{subject}: {error}")
+        self._worker.log_event(self._topic, {"failed": str(error), "subject": subject})
 
 
 def measure(data: bytes, name: str, remote: str) -> list[bytes]:
