@@ -292,6 +292,7 @@ def test_a_worker_killed_in_the_middle_registers_nothing_twice(project: Project,
     assert len(lost) == 1
     assert len(trace.read_text().splitlines()) == 4 + 6
     assert counts(project) == {"Version 1": 1, "Version 0": 1, "First": 0}
+    assert done.out.count("registered as") == 2
     assert project.perf("status", "--json").json["pending"] == []
     assert ("measured again" in done.err) is (tries == 0)
     project.perf("fsck")
