@@ -38,7 +38,10 @@ class AmbiguousError(PerfError):
 
 
 class VersionError(PerfError):
-    """The version control system does not know a version, or cannot give it."""
+    """The version control system does not know a version, or cannot give it; it may be that this clone `is_cut_off`
+    from its older history."""
+
+    is_cut_off = False
 
 
 class FormatError(PerfError):
