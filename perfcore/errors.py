@@ -50,6 +50,10 @@ class FormatError(PerfError):
     exit_code = 4
 
 
+class ColumnError(FormatError):
+    """A value that its column cannot hold."""
+
+
 class StorageError(PerfError):
     """The place where profiles are kept could not be read or written."""
 
