@@ -74,11 +74,11 @@ def main(counts: list[int]) -> None:
     try:
         cluster.add("one")
         assert eventually(cluster.file.exists)
-        with distributed.Client(scheduler_file=str(cluster.file)) as client:
+        with distributed.Client(scheduler_file=str(cluster.file)) as client:  # type: ignore[no-untyped-call]
             wait_for(client, "one")
             pids = [cluster.scheduler.pid, cluster.workers["one"].pid]
             through_dask: Submit = DaskExecutor(DaskSettings(), client).submit
-            submits = {"dask": through_dask, "pipe": piped, "here": LocalExecutor().submit}
+            submits: dict[str, Submit] = {"dask": through_dask, "pipe": piped, "here": LocalExecutor().submit}
             for submit in submits.values():
                 measured(submit, [plan(2)], pids)  # imports
             print("milliseconds of CPU, and of the clock")
