@@ -90,7 +90,7 @@ class ViewData:
         self.__dict__.update({name: argument for name, argument in locals().items() if name != "self"})
 
     __attrs_attrs__ = AttrsFields()
-    _field_defaults = __init__.__kwdefaults__
+    _field_defaults: Mapping[str, Any] = __init__.__kwdefaults__ or EMPTY
     _fields = tuple(_field_defaults)
 
     def _argument(self, name: str) -> Any:

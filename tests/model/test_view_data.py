@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import attrs
+import attrs as attrs_package
 import pytest
 
 from perfcore.model import ViewData
@@ -25,6 +25,9 @@ NAMES = {
 }
 
 
+changed: Any = attrs_package.evolve
+
+
 class Loads:
     """A function that loads, and counts."""
 
@@ -36,6 +39,7 @@ class Loads:
 
 
 def test_the_functions_of_attrs_take_it() -> None:
+    attrs: Any = attrs_package  # whose types know attrs' own classes only
     profiles: Any = Loads()
     data = ViewData(profiles=profiles, names=("a",))
     assert {field.name for field in attrs.fields(ViewData)} == NAMES
@@ -45,14 +49,17 @@ def test_the_functions_of_attrs_take_it() -> None:
     assert attrs.asdict(data)["profiles"] == ("loaded",)
 
 
-@pytest.mark.parametrize("define", [attrs.define, attrs.frozen])
+@pytest.mark.parametrize("define", [attrs_package.define, attrs_package.frozen])
 def test_a_subclass_of_attrs_has_its_fields_and_loads_them_once(define: Any) -> None:
+    attrs: Any = attrs_package
+
     @define(kw_only=True)
     class Titled(ViewData):
         title: str = "none"
 
     profiles = Loads()
-    data = Titled(profiles=profiles, title="x", names=("a",))
+    make: Any = Titled
+    data = make(profiles=profiles, title="x", names=("a",))
     assert (data.contents, profiles.count) == (frozenset({"profiles"}), 0)
     assert [data.profiles for _ in range(2)] == [("loaded",)] * 2
     assert (data.title, data.names, data.pair, profiles.count) == ("x", ("a",), None, 1)
@@ -65,7 +72,7 @@ def test_a_dataclass_is_empty_unless_it_hands_the_fields_on() -> None:
     class Titled(ViewData):
         title: str = "none"
 
-    data = Titled(title="x")
+    data: Any = Titled(title="x")
     assert (data.title, data.profiles, data.names, data.source, data.contents) == ("x", (), (), None, frozenset())
     ViewData.__init__(data, profiles=("p",))  # type: ignore[arg-type]
     assert (data.title, data.profiles) == ("x", ("p",))
@@ -78,4 +85,4 @@ def test_a_plain_subclass_hands_the_fields_on() -> None:
             self.title = title
 
     data = Titled("x", names=("a",))
-    assert (data.title, attrs.evolve(data, names=("b",)).names) == ("x", ("b",))
+    assert (data.title, changed(data, names=("b",)).names) == ("x", ("b",))

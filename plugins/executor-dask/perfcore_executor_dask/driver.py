@@ -155,7 +155,8 @@ class _Submission:
 
         while True:
             with contextlib.suppress(TimeoutError), self.client.as_current():
-                distributed.wait([share.task for share in self.running], _LOOK, "FIRST_COMPLETED")
+                tasks = [share.task for share in self.running]
+                distributed.wait(tasks, _LOOK, "FIRST_COMPLETED")  # type: ignore[no-untyped-call]
             for share in self.running:
                 if share.task.done():
                     return share

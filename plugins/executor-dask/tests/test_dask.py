@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfcore_executor_dask.driver import DaskExecutor, DaskSettings
+from perfcore_executor_dask.driver import DaskExecutor
+from perfcore_executor_dask.machines import DaskSettings
 from perfcore_testing.dask_cluster import Cluster, wait_for
 from perfcore_testing.executor import ExecutorContract
 from perfcore_testing.processes import PATIENCE, eventually
@@ -275,7 +276,7 @@ def test_a_worker_killed_in_the_middle_registers_nothing_twice(project: Project,
         folders = set(client.run(os.getcwd).values())
 
         def kill() -> None:
-            assert eventually(lambda: ended or (trace.exists() and trace.read_text().count("\n") == 4))
+            assert eventually(lambda: bool(ended) or (trace.exists() and trace.read_text().count("\n") == 4))
             os.kill(next(pid for pid in _above(int(trace.read_text().split()[3])) if pid in workers), signal.SIGKILL)
 
         project.perf("config", "set", "executor.dask.scheduler", cluster.scheduler_address)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfcore_executor_dask.driver import DaskExecutor, DaskSettings
+from perfcore_executor_dask.driver import DaskExecutor
+from perfcore_executor_dask.machines import DaskSettings
 from perfcore_testing.dask_cluster import Cluster, can_be_other_machines, wait_for
 from perfcore_testing.processes import PATIENCE, eventually
 from perfcore_testing.project import Project
