@@ -38,13 +38,20 @@ class AmbiguousError(PerfError):
 
 
 class VersionError(PerfError):
-    """The version control system does not know a version, or cannot give it."""
+    """The version control system does not know a version, or cannot give it; it may be that this clone `is_cut_off`
+    from its older history."""
+
+    is_cut_off = False
 
 
 class FormatError(PerfError):
     """Bytes that are not what they should be: a damaged object, a foreign or newer format."""
 
     exit_code = 4
+
+
+class ColumnError(FormatError):
+    """A value that its column cannot hold."""
 
 
 class StorageError(PerfError):

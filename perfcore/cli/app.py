@@ -38,6 +38,11 @@ class Verbs(TyperGroup):
         raise unknown_command(ctx, name, self.list_commands(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args == ["help"]:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(0)
+        if args[0] == "help":  # as git has it
+            args = [*args[1:], "--help"]
         word = args[0]
         if word not in VERBS and not ctx.resilient_parsing and word not in console_of(ctx).configured_verbs():
             from perfcore.cli.kernel_tool import hand_over
@@ -107,7 +112,5 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     if os.environ.get("_PERF_COMPLETE"):  # set by Click's scripts for completion in shells
         app(args=list(arguments), prog_name="perf")
-    if arguments[:1] == ["help"]:  # as git has it
-        arguments = [*arguments[1:], "--help"]
     code = invoke(typer.main.get_command(app), arguments, "perf")
     return code if isinstance(code, int) else 0

@@ -51,6 +51,7 @@ def _file(console: Console, collector: str) -> Path | None:
     place = console.places.installed
     if place is None or len(infos) != 1 or console.plugins.is_local(infos[0]):
         return None
-    form = (str(console.width), *(os.environ.get(variable, "") for variable in _FORM))
+    # Without docstrings, as by `python -OO`, the help says less.
+    form = (str(console.width), str(sys.flags.optimize), *(os.environ.get(variable, "") for variable in _FORM))
     words = "\0".join((__version__, sys.executable, *sys.path, *infos[0][:5], collector, *form))
     return place.with_name("help") / sha1(words.encode("utf-8", "replace")).hexdigest()

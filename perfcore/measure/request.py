@@ -103,6 +103,7 @@ def configured_build(
         timeout=float(config.get("execute.timeout")),
         cache=int(config.get("execute.build_cache") * 1e9),
         rebuild=rebuild,
+        skipped=skip and bool(config.get("execute.pre_run")),
     )
 
 

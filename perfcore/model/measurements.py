@@ -101,13 +101,14 @@ class Source(Record, frozen=True, kw_only=True):
 class Build(Record, frozen=True, kw_only=True):
     """The commands that build a tree, run one after the other at its root; each may take `timeout` seconds. Up to
     `cache` bytes of built trees are kept for the next command; `rebuild` uses none of them. `environment` names the
-    plugin that makes their environment, `activation` are its variables where it is made."""
+    plugin of their environment, `activation` are its variables where made. `skipped` is a build that is left out."""
 
     commands: tuple[str, ...] = ()
     shell: bool = False
     timeout: float = 3600
     cache: int = 0
     rebuild: bool = False
+    skipped: bool = False
     environment: Step | None = None
     activation: Mapping[str, str] = EMPTY
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from perfcore.model import EMPTY
+from perfcore.model import EMPTY, AttrsFields
 from perfcore.model.record import Record
 
 if TYPE_CHECKING:
@@ -35,15 +35,19 @@ _SIDES = PairSide(), PairSide()  # where nothing is known
 
 
 class _Loaded(Generic[T]):
-    """A property that is loaded at the first access, as with `functools.cached_property`."""
+    """A property that is the argument of its name, or what that loads at the first access."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
+    def __set__(self, data: ViewData, argument: Lazy[T]) -> None:
+        data.__dict__[self.name] = argument
+
     def __get__(self, data: ViewData, owner: type) -> T:
-        argument = data._arguments[self.name]
-        loaded: T = argument() if callable(argument) else argument
-        data.__dict__[self.name] = loaded
+        argument = data._argument(self.name)
+        if callable(argument):
+            argument = data.__dict__[self.name] = argument()
+        loaded: T = argument
         return loaded
 
 
@@ -65,6 +69,8 @@ class ViewData:
     accepted = _Loaded["Mapping[str, str]"]()
     decided = _Loaded["Mapping[str, str]"]()
     releases = _Loaded["Mapping[str, tuple[str, ...]]"]()
+    names: tuple[str, ...] = ()
+    source: Callable[[str, str], bytes | None] | None = None
 
     def __init__(
         self,
@@ -81,13 +87,19 @@ class ViewData:
         decided: Lazy[Mapping[str, str]] = EMPTY,
         releases: Lazy[Mapping[str, tuple[str, ...]]] = EMPTY,
     ) -> None:
-        self.names, self.source = names, source
-        self._arguments = {name: argument for name, argument in locals().items() if name != "self"}
+        self.__dict__.update({name: argument for name, argument in locals().items() if name != "self"})
+
+    __attrs_attrs__ = AttrsFields()
+    _field_defaults: Mapping[str, Any] = __init__.__kwdefaults__ or EMPTY
+    _fields = tuple(_field_defaults)
+
+    def _argument(self, name: str) -> Any:
+        return self.__dict__.get(name, self._field_defaults[name])
 
     @property
     def contents(self) -> frozenset[str]:
         """The kinds of data that there are, without loading any: a function counts, whatever it would give."""
-        return frozenset(name for name in CONTENTS if self._arguments[name])
+        return frozenset(name for name in CONTENTS if self._argument(name))
 
 
 Subject = ViewData  # the name before the data became lazy, which views may still import

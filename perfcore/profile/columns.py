@@ -10,7 +10,7 @@ from array import array
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from perfcore.errors import FormatError
+from perfcore.errors import ColumnError
 from perfcore.model.record import Record
 from perfcore.profile import bitmap
 
@@ -351,13 +351,13 @@ class ColumnBuilder:
             return "bool"
         if isinstance(value, int):
             if value < _INT_MIN or value > _UINT_MAX:
-                raise FormatError(f"column {self.name!r}: {value} does not fit 64 bits")
+                raise ColumnError(f"column {self.name!r}: {value} does not fit 64 bits")
             return "i64" if value <= _INT_MAX else "u64"
         if isinstance(value, float):
             return "f64"
         if isinstance(value, str):
             return "str"
-        raise FormatError(f"column {self.name!r} cannot hold a value of type {type(value).__name__}")
+        raise ColumnError(f"column {self.name!r} cannot hold a value of type {type(value).__name__}")
 
     def _reconcile(self, wanted: DType, value: Any) -> Value:
         """Change the column's dtype, or the value, so that both fit without loss."""
@@ -372,4 +372,4 @@ class ColumnBuilder:
         if self.spec is None and self._dtype == "i64" and wanted == "u64" and all(v >= 0 for v in self._data):
             self._data, self._dtype, self._fitting = array("Q", self._data), "u64", None
             return int(value)
-        raise FormatError(f"column {self.name!r} is {self._dtype} and cannot hold {value!r}")
+        raise ColumnError(f"column {self.name!r} is {self._dtype} and cannot hold {value!r}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from perfcore.errors import AmbiguousError, FormatError, NotFoundError, UsageError, VersionError
+from perfcore.errors import AmbiguousError, FormatError, NotFoundError, PerfError, UsageError, VersionError
 from perfcore.model import Entry
 from perfcore.named_tuple import NamedTuple
 from perfcore.store.pending import SUFFIX, Pending
@@ -19,6 +19,7 @@ from perfcore.text import printable
 
 _NUMBER = re.compile(r"([0-9]{1,1000})@([ip])")  # int() refuses texts of over 4,300 digits
 _RANGE = re.compile(r"([0-9]{1,1000})@([ip])-([0-9]{1,1000})@([ip])")
+_ANCESTOR = re.compile(r"[~^]")  # as in `HEAD~1`, which is no name of a profile
 _HEX = re.compile(r"[0-9a-f]{4,40}")  # git, too, abbreviates to no fewer than 4 digits
 
 
@@ -73,13 +74,26 @@ def resolve(name: str, places: Places) -> list[Ref]:
         return [_numbered(int(match[1]), match[2], revision, places, name)]
     refs = _by_name(local_name, revision, places) if local_name else []
     if not refs:
-        raise NotFoundError(
-            f"there is no profile '{printable(name)}'",
-            hint="profiles are named 0@p (pending), 0@i (of this version), REV:0@i, or by tag, name, id or path",
-        )
+        raise _missing(name, places)
     if len(refs) > 1:
         raise ambiguous(name, refs)
     return refs
+
+
+def _missing(name: str, places: Places) -> NotFoundError:
+    """The error for a name that no profile has. It may be that of a version, or of one that this clone lacks."""
+    hint = "profiles are named 0@p (pending), 0@i (of this version), REV:0@i, or by tag, name, id or path"
+    text = printable(name)
+    try:
+        count = len(places.entries(places.version(name)))
+    except PerfError as error:
+        if isinstance(error, VersionError) and (error.is_cut_off or _ANCESTOR.search(name)):
+            reason = error.hint or hint if _ANCESTOR.search(name) else f"{hint}; {error.hint}"
+            return NotFoundError(f"there is neither a profile nor a version '{text}'", hint=reason)
+        return NotFoundError(f"there is no profile '{text}'", hint=hint)
+    names = f"its profiles are {text}:0@i-{count - 1}@i" if count > 1 else f"its profile is {text}:0@i"
+    hint = names if count else "no profile is registered for it"
+    return NotFoundError(f"'{text}' is a version, not a profile", hint=hint)
 
 
 def is_number(name: str) -> bool:

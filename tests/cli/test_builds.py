@@ -65,6 +65,7 @@ def test_a_version_that_nobody_builds_says_what_would_build_it(here: Here, verb:
     assert "perf config set execute.pre_run '[make]'" in here.perf(*words, code=6).err
     here.perf("config", "set", "execute.pre_run", "[ls]")
     assert "execute.pre_run builds the tree of each version, and made no such file" in here.perf(*words, code=6).err
+    assert "leave out --no-build" in here.perf(*verb[:2], "--no-build", *words[2:], code=6).err
     here.perf("config", "set", "execute.pre_run", "[cp prog.c prog, chmod +x prog]")
     here.perf(*words)
     missing = here.perf("collect", "time", "--", "./porg", code=6).err

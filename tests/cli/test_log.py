@@ -186,6 +186,9 @@ def test_habits_of_git_work(history: Here) -> None:
     assert len(history.perf("log", "-2", "--oneline").lines) == 2
     assert history.perf("help", "log").out == history.perf("log", "--help").out
     assert history.perf("help").out == history.perf("--help").out
+    assert history.perf("-C", ".", "help", "log").out == history.perf("log", "--help").out
+    assert history.perf("-C", ".", "help").out == history.perf("--help").out
+    assert "perf has no command 'lgo'" in history.perf("-C", ".", "help", "lgo", code=2).err
     assert "perf has no command 'lgo'" in history.perf("help", "lgo", code=2).err
 
 

@@ -253,6 +253,14 @@ def test_the_help_of_a_collector_follows_its_code_and_the_configuration(project:
     assert "disabled" in alone.err
 
 
+@pytest.mark.process
+def test_the_help_without_docstrings_is_remembered_apart(project: Project) -> None:
+    bare = project.run(sys.executable, "-OO", "-m", "perfcore", "collect", "time", "--help")
+    alone, parsed = helps(project, "time", "--help")
+    assert alone.out == parsed.out != bare.out
+    assert project.run(sys.executable, "-OO", "-m", "perfcore", "collect", "time", "--help").out == bare.out
+
+
 def test_a_damaged_memory_of_the_help_is_not_believed(project: Project) -> None:
     text = project.perf("collect", "time", "--help").out
     (path,) = (project.home / "cache/perfcore/help").iterdir()

@@ -26,7 +26,7 @@ from perfcore_check_changepoint.series import Points, within
 # Variances of the steps of the level, in those of the noise, and of the steps of its slope.
 _LEVELS = np.concatenate([[0.0], 10.0 ** np.arange(-4, 2.1)])
 _SLOPES = 10.0 ** np.arange(-8, 2.1)
-# About half the logarithm of n for the size of the steps, and what remains for the choice of what wanders. It is a trade:
+# About half the logarithm of n for the size of the steps, and what remains for the choice of what wanders. A trade:
 # a cheaper walk takes a staircase of small steps for one. With 6 and 9 nats, 15.8 and 16.8 false changes are in 1,000
 # versions of wandering levels (25.4 without all this: benchmarks/wandering.py --each 10 --seeds 81 82 83).
 _PRICE = 7.5  # nats for a wandering level

@@ -65,7 +65,10 @@ def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarg
     if len(words) > 2:
         raise UsageError(f"at most two versions or profiles are compared, got {len(words)}")
     if len(words) == 2:
-        return version_pair(repository, words) or ProfilePair(*(sample(repository, find(word)) for word in words))
+        if pair := version_pair(repository, words):
+            return pair
+        refs = {word: find(word) for word in versions_last(repository, words)}
+        return ProfilePair(*(sample(repository, refs[word]) for word in words))
     word = words[0] if words else HEAD
     if word == ALL:
         return Range()
@@ -84,6 +87,17 @@ def version_pair(repository: Repository, words: Sequence[str]) -> VersionPair | 
         return VersionPair(*map(repository.version, words))
     except VersionError:
         return None
+
+
+def versions_last(repository: Repository, words: Sequence[str]) -> Sequence[str]:
+    """The words, those of versions behind the others: of a version and a name of nothing, the latter is wrong."""
+
+    def is_version(word: str) -> bool:
+        with contextlib.suppress(VersionError):
+            return bool(repository.version(word))
+        return False
+
+    return sorted(words, key=is_version)
 
 
 def sample(repository: Repository, refs: Sequence[Ref]) -> Sample:

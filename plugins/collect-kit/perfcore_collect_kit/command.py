@@ -134,7 +134,7 @@ def _executable(job: Job, path: Path) -> Path:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise _not_started(job, error.strerror or str(error), _quoted(job) or _neighbour(path)) from error
+        raise _not_started(job, error.strerror or str(error), _of_quoted_path(job, path)) from error
     if stat.S_ISDIR(mode):
         raise _not_started(job, "it is a folder")
     if not os.access(path, os.X_OK):
@@ -164,6 +164,16 @@ def _quoted(job: Job) -> str | None:
     if _SHELL_SIGNS.isdisjoint(text) and "=" not in text.split()[0]:
         return "it was taken as one word: write it without quotes, or add --shell, which lets a shell run it"
     return "it was taken as one word: add --shell, which lets a shell run it"
+
+
+def _of_quoted_path(job: Job, path: Path) -> str | None:
+    """The hint of a path that is not there. One with a blank may be a file's, or a whole command in quotes, whose first
+    word is then a program."""
+    program = job.argv[0].split()[0] if is_quoted(job) else ""
+    folders = [job.cwd] if "/" in program else _folders(job)
+    if program and any((folder / program).is_file() for folder in folders):
+        return _quoted(job)
+    return _neighbour(path) or _quoted(job)
 
 
 def _not_started(job: Job, why: str, hint: str | None = None) -> CommandFailedError:

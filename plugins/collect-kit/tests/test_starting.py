@@ -48,6 +48,8 @@ def test_a_shell_gets_the_script_as_one_word() -> None:
     [
         ("locked", "it may not be executed", "chmod +x"),
         ("./lockde", "no such file", "did you mean 'locked'"),
+        ("./locked -x", "no such file", "without quotes, or add --shell"),
+        ("./spare loked", "no such file", "did you mean 'spare locked'"),
         ("./folder", "it is a folder", None),
         ("here", "it is not in PATH", "write ./here"),
         ("locked -x", "no program has this name", "without quotes, or add --shell"),
@@ -60,6 +62,7 @@ def test_what_cannot_be_started_is_explained(tmp_path: Path, argv: str, message:
     for place in (folder, tmp_path):
         program(place, "locked", 0o644 if place is folder else 0o755)
     program(tmp_path, "here")
+    program(tmp_path, "spare locked")
     (tmp_path / "folder").mkdir()
     with pytest.raises(CommandFailedError, match=message) as caught:
         command.spec(job(argv, cwd=tmp_path, env={"PATH": str(folder)}))

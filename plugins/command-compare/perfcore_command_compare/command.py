@@ -283,7 +283,8 @@ def _of_profiles(
             hint="perf compare HEAD~1 HEAD -- ./program",
         )
     repository, names = console.history.repository, (words[0], words[1])
-    refs = _find(console, names[0]), _find(console, names[1])
+    refs_of = {name: _find(console, name) for name in target.versions_last(repository, names)}
+    refs = refs_of[names[0]], refs_of[names[1]]
     return engine.compare_profiles(
         Host.of(repository), repository, names, refs, console, metric=metric, threshold=threshold
     )

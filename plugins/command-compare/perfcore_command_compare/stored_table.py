@@ -98,10 +98,10 @@ def counts(
         yield f"{', '.join(parts)} ({option} lists them)"
     groups = inconclusive_by_reason(inconclusive)
     for reason, changes in groups[:_LISTED]:
-        line = f"  {len(changes):,} {printable(reason)}"
+        line = f"  {len(changes):,}: {printable(reason)}"
         yield clip(line, columns) if columns else line
     if len(groups) > _LISTED:
-        yield f"  {sum(len(changes) for _, changes in groups[_LISTED:]):,} for other reasons"
+        yield f"  {sum(len(changes) for _, changes in groups[_LISTED:]):,}: other reasons"
 
 
 def one_sided(unpaired: Sequence[Unpaired], everything: bool, option: str, columns: int | None) -> Iterator[str]:

@@ -76,7 +76,7 @@ def test_versions_are_compared_by_all_that_is_stored_of_both(releases: Project) 
     done = releases.perf("compare", "v1", "v2", code=1)
     rows = [line for line in done.lines if line.startswith(("slower", "faster"))]
     assert [(row.split()[0], row.split()[-1]) for row in rows] == [("faster", "sort"), ("slower", "parse")]
-    assert "1 unchanged, 1 inconclusive (--all lists them)" in done.out
+    assert "1 unchanged, 1 inconclusive (--all lists them)\n  1: 3 of " in done.out
     assert done.lines[0].startswith("A  v1 (")
     assert done.lines[-1] == "4 comparisons: 1 regression, 1 improvement, 1 unchanged, 1 inconclusive"
 
@@ -173,11 +173,15 @@ def test_a_range_names_two_versions_of_a_command(releases: Project) -> None:
         (("-k", "sort", "--", "true"), "among what is stored"),
         (("--open", "--", "true"), "what is stored"),
         (("v1:0@i", "v2:0@i", "-o", "page.html"), "these are profiles"),
-        (("v1", "nowhere", "-o", "page.html"), "the other side is none"),
     ],
 )
 def test_wrong_usage_names_what_is_wrong(releases: Project, words: tuple[str, ...], says: str) -> None:
     assert says in releases.perf("compare", *words, code=2).err
+
+
+def test_a_side_that_is_nothing_is_named(releases: Project) -> None:
+    for sides in (("v1", "nowhere"), ("nowhere", "v1")):
+        assert "there is no profile 'nowhere'" in releases.perf("compare", *sides, "-o", "page.html", code=3).err
 
 
 def test_the_library_gives_the_document_of_the_command(releases: Project) -> None:

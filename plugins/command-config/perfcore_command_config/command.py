@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.extensible_group import ExtensibleGroup
 
 from perfcore.cli.console import Console
-from perfcore.cli.extensions import ExtensibleGroup
 from perfcore.cli.options import AsJson
 from perfcore.config import documents
 from perfcore.config import layers as configuration

@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from perfcore_command_kit.extensible_group import ExtensibleGroup
 
-from perfcore.cli.extensions import ExtensibleGroup
 from perfcore.cli.options import named
 
 _MODULES = {

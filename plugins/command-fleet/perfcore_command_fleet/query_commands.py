@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -97,7 +99,9 @@ def queries(ctx: typer.Context, as_json: AsJson = False) -> None:
 def export(
     ctx: typer.Context,
     revision: Revision = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output.")
+    ] = None,
     format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="An installed format.")] = "folded",
     question: Question = EVERYTHING,
 ) -> None:
@@ -113,6 +117,12 @@ def export(
     driver = make_format(console.repository, format_name)
     if not hasattr(driver, "write"):
         raise UsageError(f"the format {format_name} can only read")
+    if str(output) == "-":
+        with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
+            driver.write(made, file := Path(folder, "export"))
+            sys.stdout.flush()
+            sys.stdout.buffer.write(file.read_bytes())  # which formats with bytes need
+        return
     driver.write(made, output)
     console.say(f"wrote {printable(str(output))}")
 

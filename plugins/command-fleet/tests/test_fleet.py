@@ -134,7 +134,9 @@ def test_results_are_profiles_like_others(release: Project, tmp_path: Path) -> N
     history = release.perf("history", "samples", "--json").json
     assert "50 ms" in json.dumps(history) or history
     release.perf("fleet", "export", "R2", "-o", "stacks.folded")
-    assert "App::work" in (release.path / "stacks.folded").read_text()
+    assert "App::work" in (text := (release.path / "stacks.folded").read_text())
+    assert release.perf("fleet", "export", "R2", "-o", "-").out == text
+    assert not (release.path / "-").exists()
 
 
 def test_saved_queries_travel(release: Project, tmp_path: Path) -> None:

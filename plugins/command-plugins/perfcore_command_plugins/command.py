@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from perfcore_command_kit.extensible_group import ExtensibleGroup
 
 from perfcore.cli.console import Console
-from perfcore.cli.extensions import ExtensibleGroup
 from perfcore.cli.options import AsJson, help_of
 from perfcore.config.settings import options_of
 from perfcore.errors import NotFoundError, UsageError, nearest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -13,13 +14,14 @@ from perfcore_command_kit.sources import VersionSources
 
 from perfcore.analysis.stored_results import Results
 from perfcore.cli.console import Console
-from perfcore.errors import NotFoundError, UsageError, nearest
+from perfcore.errors import NotFoundError, UsageError, VersionError, nearest
 from perfcore.model import Change, MetricHistory, MinorVersion, Profile, ViewData
 from perfcore.repository.repository import Repository
-from perfcore.store.lookup import Ref
+from perfcore.store.lookup import Ref, refs_of
 from perfcore_command_show import context, views
 
 DEFAULT = "table"
+OneLine = Annotated[bool, typer.Option("--one-line", help="A line for each profile: name, tools, median, command.")]
 _PAGES = (".html", ".htm", ".svg")  # files that no table is written to
 
 
@@ -35,9 +37,7 @@ def show(
     output: Output = None,
     force: Force = False,
     browse: Browse = False,
-    one_line: Annotated[
-        bool, typer.Option("--one-line", help="A line for each profile: name, tools, median, command.")
-    ] = False,
+    one_line: OneLine = False,
     words: Annotated[
         list[str] | None,
         typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view, its options."),
@@ -48,7 +48,8 @@ def show(
     Without a view it is a table; for a page (--open, or a file that ends in .html or .svg) the flame graph of a profile
     with stacks, else the histogram of the runs.
 
-    Profiles are named 0@p (pending), 0@i (of this version), REV:0@i, by tag, name, id or path.
+    Profiles are named 0@p (pending), 0@i (of this version), REV:0@i, by tag, name, id or path. A version, such as
+    HEAD, stands for all its profiles, which get a line each where no view is named.
     """
     console: Console = ctx.obj
     named, options = split_plugin(words or [], console.plugins, "view", "")
@@ -59,13 +60,17 @@ def show(
         file: Output = output,
         replace: Force = force,
         in_browser: Browse = browse,
+        brief: OneLine = one_line,
         *,
         values: dict[str, Any],
     ) -> None:
         if not profiles:
             raise UsageError("say which profile", hint="`perf status` lists them: 0@p is the first pending one")
-        refs = [ref for name in profiles for ref in _find(console, name)]
-        if one_line:
+        of_names = {name: _find(console, name) for name in profiles}
+        refs = [ref for name in profiles for ref in of_names[name][0]]
+        wants_page = in_browser if file is None else file.suffix.lower() in _PAGES
+        has_version = any(is_version for _, is_version in of_names.values())
+        if brief or (has_version and not (named or values or wants_page)):
             from perfcore_command_show.one_line import lines
 
             console.output_to(file, force=replace)
@@ -73,7 +78,6 @@ def show(
             console.write("".join(f"{line}\n" for line in shown))
             return
         data = _data(console, refs)
-        wants_page = in_browser if file is None else file.suffix.lower() in _PAGES
         chosen = view if named or values or not wants_page else _page_view(console, data)
         drawing = views.make(console, chosen, data, values)
         drawing.draw_to(console, data, file, force=replace, browse=in_browser, name=refs[0].title)
@@ -136,10 +140,17 @@ def _changes(repository: Repository, refs: Sequence[Ref], profiles: Sequence[Pro
     )
 
 
-def _find(console: Console, name: str) -> list[Ref]:
+def _find(console: Console, name: str) -> tuple[list[Ref], bool]:
+    """The profiles of a name, and whether it is that of their version."""
     try:
-        return console.find(name)
+        return console.find(name), False
     except NotFoundError as error:
+        repository = console.repository
+        with contextlib.suppress(VersionError):
+            version = repository.version(name)
+            if refs := refs_of(version, repository.entries(version)):
+                return refs, True
+            raise
         view = nearest(name, console.plugins.names("view"))
         hint = f"if it is a view: {view}" if view else error.hint
         if view is None and name.isidentifier():

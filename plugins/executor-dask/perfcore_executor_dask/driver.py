@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,28 +15,13 @@ import attrs
 from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.model import Attempt, Measured, Plan
 from perfcore.model.record import replace
-from perfcore.settings import option
+from perfcore.text import printable
+from perfcore_executor_dask.machines import DaskSettings, Machine, Machines
 
 if TYPE_CHECKING:
     from perfcore.model.listener import Listener
 
 _LOOK = 1.0  # seconds between two looks whether the workers of a task are still there
-
-
-@attrs.frozen(kw_only=True)
-class DaskSettings:
-    scheduler: str = option("", help="The address of the scheduler, such as tcp://bench:8786.")
-    scheduler_file: str = option("", help="The file in which the scheduler wrote its address, on a shared disk.")
-    resource: str = option("", help="Only workers with this resource, started with --resources NAME=1.")
-    spread: bool = option(False, help="Measure the sessions of a plan on several machines at once.")
-    environment: str = option(
-        "apart",
-        help="Machines that differ: `apart`, each has its own history, or `same`, only those like the most common.",
-        choices=("apart", "same"),
-    )
-    remote: str = option("", help="The URL of a git repository that workers clone, instead of trees in the plan.")
-    retries: int = option(2, help="How often a session is measured again whose worker was lost.", minimum=0)
-    patience: float = option(60.0, help="How long a worker is waited for.", unit="s", minimum=1)
 
 
 @attrs.define
@@ -44,8 +30,7 @@ class _Share:
 
     plan: Plan
     task: Any = None
-    workers: tuple[str, ...] = ()
-    host: str = ""
+    machine: Machine = attrs.field(factory=Machine)
     started: int = 0
     lost: list[Attempt] = attrs.field(factory=list)
 
@@ -68,7 +53,7 @@ class DaskExecutor:
             plan = replace(plan, source=None)
         else:
             plan = bundled(plan)
-        with self._connected() as client:
+        with self._connected() as client, _scheduler_needed(client):
             yield from _Submission(self.settings, client, plan, listener).answers()
 
     @contextlib.contextmanager
@@ -92,119 +77,93 @@ class DaskExecutor:
             yield client
 
 
+@contextlib.contextmanager
+def _scheduler_needed(client: Any) -> Iterator[None]:
+    """Errors of a scheduler that does not answer any more, as one that says so."""
+    scheduler = client.scheduler.address  # which a client forgets
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, PerfError) or (client.status == "running" and not isinstance(error, OSError)):
+            raise
+        raise NotFoundError(
+            f"the scheduler {scheduler} does not answer any more",
+            hint="what was measured until then is kept; --continue measures the rest",
+        ) from error
+
+
 class _Submission:
     """One plan on a cluster."""
 
     def __init__(self, settings: DaskSettings, client: Any, plan: Plan, listener: Listener | None) -> None:
         self.settings, self.client, self.listener = settings, client, listener
         self.name = f"perfcore-{uuid.uuid4().hex}"
-        self.host = ""  # the machine of the plan, if it stays on one
-        self.shares = [_Share(share) for share in _sessions(plan)]
+        self.waiting = collections.deque(_Share(share) for share in _sessions(plan))
         self.running: list[_Share] = []
+        self.machines = Machines(settings, client, sessions=len(self.waiting))
 
     def answers(self) -> Iterator[Measured]:
         import distributed
 
         cancelled: Any = distributed.Event(self.name, client=self.client)  # type: ignore[no-untyped-call]
         self.client.subscribe_topic(self.name, self._heard)
-        waiting = collections.deque(self.shares)
         try:
-            while waiting or self.running:
+            while self.waiting or self.running:
                 # In their order, one on a machine: a session that waits for the machine would hold a worker.
-                while waiting and (host := self._free_host()):
-                    self.running.append(waiting[0])
-                    self._start(waiting.popleft(), *host)
+                while self.waiting and (machine := self._free_machine()):
+                    self._start(self.waiting.popleft(), machine)
                 share = self._ended()
-                if answers := self._finished(share):
-                    self.running.remove(share)
-                    yield from answers
+                self.running.remove(share)
+                answers = self._finished(share)
+                if any(answer.profile is not None for answer in answers):
+                    self.machines.measured += 1
+                yield from answers
         finally:
-            cancelled.set()
-            self.client.cancel([share.task for share in self.running if share.task is not None], force=True)
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(OSError, ValueError, RuntimeError):  # a scheduler that is gone has no tasks
+                cancelled.set()
+                self.client.cancel([share.task for share in self.running if share.task is not None], force=True)
                 self.client.unsubscribe_topic(self.name)
 
-    def _free_host(self) -> tuple[str, list[str]] | None:
-        """A machine on which no session of this plan runs, and its workers; None where there is none. NotFoundError
-        where no machine comes in time."""
+    def _free_machine(self) -> Machine | None:
+        """A machine for the next session; None while it has to wait for one before it."""
         if self.running and not self.settings.spread:
             return None
-        hosts = self._hosts()
-        if self.settings.spread:
-            hosts = {host: hosts[host] for host in hosts if all(host != share.host for share in self.running)}
-            return _largest(hosts) if hosts else None
-        if self.host not in hosts:
-            if self.host:
-                self._note(f"{self.host} is gone: what is left is measured on another machine, in a history of its own")
-            self.host, _ = _largest(hosts)
-        return self.host, hosts[self.host]
+        return self.machines.free([share.machine.host for share in self.running])
 
-    def _start(self, share: _Share, host: str, workers: list[str]) -> None:
+    def _start(self, share: _Share, machine: Machine) -> None:
         """Submit a session to the workers of a machine."""
         from perfcore_executor_kit import plan_format
 
         from perfcore_executor_dask import task
 
-        share.host, share.workers, share.started = host, tuple(workers), time.time_ns()
+        self.running.append(share)
+        share.machine, share.started = machine, time.time_ns()
         share.task = self.client.submit(
             task.measure,
             plan_format.encode_plan(share.plan),
             self.name,
             self.settings.remote,
-            workers=share.workers,
+            workers=machine.workers,
             resources={self.settings.resource: 1} if self.settings.resource else None,
             retries=0,
             pure=False,
         )
 
-    def _hosts(self) -> Mapping[str, list[str]]:
-        """The workers that may measure, by machine. NotFoundError where none comes in time."""
-        from perfcore_executor_dask import task
-
-        end = time.monotonic() + self.settings.patience
-        while True:
-            workers = [address for address, worker in self._alive().items() if self._is_of_class(worker)]
-            places = self._asked(task.where, workers)
-            if self.settings.environment == "same" and places:
-                ids = self._asked(task.machine_id, list(places))
-                common = max(sorted(set(ids.values())), key=list(ids.values()).count)
-                places = {address: place for address, place in places.items() if ids.get(address) == common}
-            if places:
-                hosts: dict[str, list[str]] = {}
-                for address in sorted(places):
-                    hosts.setdefault(places[address], []).append(address)
-                return hosts
-            if time.monotonic() > end:
-                wanted = f" with the resource {self.settings.resource}" if self.settings.resource else ""
-                raise NotFoundError(
-                    f"the cluster has no worker{wanted}",
-                    hint="dask worker SCHEDULER --nthreads 1 --resources NAME=1",
-                )
-            time.sleep(_LOOK)
-
-    def _alive(self) -> Mapping[str, Mapping[str, Any]]:
-        workers: Mapping[str, Mapping[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]
-        return workers
-
-    def _is_of_class(self, worker: Mapping[str, Any]) -> bool:
-        return not self.settings.resource or self.settings.resource in worker.get("resources", {})
-
-    def _asked(self, question: Callable[[], str], workers: list[str]) -> dict[str, str]:
-        """What each worker answers; without those that do not."""
-        answers = self.client.run(question, workers=workers, on_error="return") if workers else {}
-        return {address: answer for address, answer in answers.items() if isinstance(answer, str)}
-
     def _ended(self) -> _Share:
         """The next share whose task ended, or whose workers all went."""
+        import distributed
+
         while True:
+            with contextlib.suppress(TimeoutError), self.client.as_current():
+                tasks = [share.task for share in self.running]
+                distributed.wait(tasks, _LOOK, "FIRST_COMPLETED")  # type: ignore[no-untyped-call]
             for share in self.running:
                 if share.task.done():
                     return share
-            alive = self._alive()
+            alive = self.machines.alive()
             for share in self.running:
-                if not alive.keys() & set(share.workers):
+                if not alive.keys() & set(share.machine.workers):
                     return share
-            time.sleep(_LOOK / 10)
 
     def _finished(self, share: _Share) -> list[Measured]:
         """The answers of a share; none where it is measured again."""
@@ -213,39 +172,46 @@ class _Submission:
 
         try:
             if not share.task.done():
-                raise PerfError(f"all workers on {share.host} are gone")
+                return self._lost(share, f"all workers on {share.machine.host} are gone")
             encoded = share.task.result()
-        except (distributed.KilledWorker, distributed.scheduler.NoValidWorkerError, PerfError) as error:
-            if isinstance(error, PerfError) and share.task.done():
-                raise
+        except (distributed.KilledWorker, distributed.scheduler.NoValidWorkerError) as error:
             return self._lost(share, _reason(error))
+        except concurrent.futures.CancelledError as error:
+            if self.client.status != "running":
+                raise
+            return self._lost(share, f"the scheduler forgot the session: {error}")  # it was started again
+        except Exception as error:
+            if share.task.status != "error" or isinstance(error, PerfError):
+                raise
+            raise PerfError(f"measuring on {share.machine.host} failed: {printable(str(error))}") from error
         answers = [plan_format.decode_measured(data) for data in encoded]
         failed = next((answer.error for answer in answers if answer.retry and answer.error is not None), None)
         if failed is not None and len(share.lost) < self.settings.retries:
             return self._lost(share, failed.message)
-        return [replace(answer, attempts=(*share.lost, *answer.attempts)) for answer in answers]
+        return [_with_attempts(answer, share) for answer in answers]
 
     def _lost(self, share: _Share, reason: str) -> list[Measured]:
         """Nothing of a lost try was given to anybody, so the whole session is measured again."""
-        share.lost.append(Attempt(worker=share.host, started=share.started, error=reason))
+        share.lost.append(Attempt(worker=share.machine.host, started=share.started, error=reason))
         self.client.cancel([share.task], force=True)
         if len(share.lost) <= self.settings.retries:
             self._note(f"{reason}: the session is measured again")
-            self.running.remove(share)
-            host = self._free_host() or _largest(self._hosts())
-            self.running.append(share)
-            self._start(share, *host)
+            self.waiting.appendleft(share)
             return []
         error = PerfError(reason, hint="try again, or raise executor.dask.retries")
         tries = tuple(share.lost)
         return [Measured(job=job, error=error, retry=True, attempts=tries) for job in share.plan.jobs]
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """Progress or a note of a worker."""
+        """Progress, a note or a failure of a worker."""
         said = event[1]
-        if self.listener is not None and "note" in said:
+        if self.listener is None:
+            return
+        if "failed" in said:
+            self.listener.failed(said["subject"], PerfError(said["failed"]))
+        elif "note" in said:
             self.listener.note(said["note"])
-        elif self.listener is not None:
+        else:
             self.listener.progress(said["done"], said["total"], said["text"])
 
     def _note(self, text: str) -> None:
@@ -253,10 +219,12 @@ class _Submission:
             self.listener.note(text)
 
 
-def _largest(hosts: Mapping[str, list[str]]) -> tuple[str, list[str]]:
-    """The machine with the most workers."""
-    name = max(sorted(hosts), key=lambda host: len(hosts[host]))
-    return name, hosts[name]
+def _with_attempts(answer: Measured, share: _Share) -> Measured:
+    """The answer with all tries. A worker that died has not told of its own."""
+    last = answer.attempts
+    if answer.retry and answer.error is not None and not last:
+        last = (Attempt(worker=share.machine.host, started=share.started, error=answer.error.message),)
+    return replace(answer, attempts=(*share.lost, *last))
 
 
 def _sessions(plan: Plan) -> Iterator[Plan]:
@@ -275,7 +243,5 @@ def _sessions(plan: Plan) -> Iterator[Plan]:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, PerfError):
-        return error.message
     last = getattr(getattr(error, "last_worker", None), "address", "")
     return f"a worker was lost{f': {last}' if last else ''}"

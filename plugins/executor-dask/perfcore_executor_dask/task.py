@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import distributed
 from perfcore_executor_kit import plan_format, worker
@@ -21,11 +21,12 @@ from perfcore.model import Source, Step
 from perfcore.model.record import replace
 
 _LOCK = "perfcore-measuring.lock"
+_LOOK = 1.0  # seconds between two looks whether a process still measures
 _PATIENCE = 24 * 3600  # seconds for which another measurement on this machine is waited for
 
 
 class _Progress:
-    """Sends progress and notes to whoever submitted the task, as events of the cluster."""
+    """Sends progress, notes and failures to whoever submitted the task, as events of the cluster."""
 
     def __init__(self, topic: str) -> None:
         self._worker, self._topic = distributed.get_worker(), topic
@@ -39,7 +40,7 @@ class _Progress:
     def saved(self, name: str) -> None: ...
 
     def failed(self, subject: str, error: PerfError) -> None:
-        self.note(f"{subject}: {error}")
+        self._worker.log_event(self._topic, {"failed": str(error), "subject": subject})
 
 
 def measure(data: bytes, name: str, remote: str) -> list[bytes]:
@@ -57,19 +58,16 @@ def measure(data: bytes, name: str, remote: str) -> list[bytes]:
             assert process.stdout is not None
             process.stdin.write(plan_format.encode_plan(plan))
             process.stdin.flush()
-            threading.Thread(target=_close_when_set, args=(cancelled, process.stdin), daemon=True).start()
+            threading.Thread(target=_close_when_set, args=(cancelled, process), daemon=True).start()
             answers = worker.answers(plan, process.stdout, _Progress(name))
             return [plan_format.encode_measured(answer) for answer in answers]
 
 
-def machine_id() -> str:
-    """The environment id of the machine, without what plugins add: those may differ from worker to worker."""
-    return environment.environment_id(environment.facts())
-
-
-def where() -> str:
-    """The machine: workers with the same answer share one."""
-    return str(environment.facts()["host"])
+def machine() -> tuple[str, str]:
+    """The name of the machine, which its workers share, and the id of its environment, without what plugins add: those
+    may differ from worker to worker."""
+    facts = environment.facts()
+    return str(facts["host"]), environment.environment_id(facts)
 
 
 @contextlib.contextmanager
@@ -93,11 +91,16 @@ def _clone(url: str, folder: Path) -> Source:
         command = ["git", "-C", str(place), "fetch", "--quiet", "--tags", "origin"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
-        raise PerfError(f"{url} cannot be cloned on {where()}: {done.stderr.strip()[-500:]}")
+        raise PerfError(f"{url} cannot be cloned on {machine()[0]}: {done.stderr.strip()[-500:]}")
     return Source(kind="vcs", root=place, vcs=Step(name="git"))
 
 
-def _close_when_set(cancelled: Any, stream: IO[bytes]) -> None:
-    with contextlib.suppress(Exception):  # the cluster may end before the task is cancelled
-        cancelled.wait()
-        stream.close()
+def _close_when_set(cancelled: Any, process: subprocess.Popen[bytes]) -> None:
+    """End a process by closing its input, when its plan is cancelled or the cluster ends."""
+    assert process.stdin is not None
+    with contextlib.suppress(Exception):  # whatever a cluster that ends raises
+        while not cancelled.wait(timeout=_LOOK):
+            if process.poll() is not None:
+                return  # a plan may have a thousand of these
+    with contextlib.suppress(OSError):
+        process.stdin.close()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -14,50 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfcore_executor_dask.driver import DaskExecutor, DaskSettings
+from perfcore_executor_dask.driver import DaskExecutor
+from perfcore_executor_dask.machines import DaskSettings
+from perfcore_testing.dask_cluster import Cluster, wait_for
 from perfcore_testing.executor import ExecutorContract
-from perfcore_testing.processes import PATIENCE
+from perfcore_testing.processes import PATIENCE, eventually
 from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.model import Job, Measured, Plan, Source, Step
 from perfcore.model.record import replace
 
+dask = pytest.importorskip("dask", reason="dask cannot be imported", exc_type=ImportError)
 distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
 pytestmark = pytest.mark.filterwarnings("ignore")  # of ports and sockets of the cluster, which are not ours
-
-
-class Cluster:
-    """`dask scheduler` and `dask worker` as processes, each worker in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.file = folder / "scheduler.json"
-        self.workers: dict[str, subprocess.Popen[bytes]] = {}
-        # A lost worker loses its task at once: the executor tries again, not the scheduler.
-        self.environment = {
-            **os.environ,
-            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
-            "XDG_CACHE_HOME": str(folder / "cache"),
-        }
-        words = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file))
-        self.scheduler = self._start("distributed.cli.dask_scheduler", folder, *words)
-
-    def _start(self, module: str, folder: Path, *words: str) -> subprocess.Popen[bytes]:
-        folder.mkdir(exist_ok=True)
-        with (folder / "log").open("wb") as log:
-            command = [sys.executable, "-m", module, *words]
-            return subprocess.Popen(command, cwd=folder, env=self.environment, stdout=log, stderr=log)
-
-    def add(self, name: str, *words: str) -> None:
-        words = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--name", name, *words)
-        words = (*words, "--scheduler-file", str(self.file), "--local-directory", str(self.folder / name))
-        self.workers[name] = self._start("distributed.cli.dask_worker", self.folder / name, *words)
-
-    def close(self) -> None:
-        for process in (*self.workers.values(), self.scheduler):
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -89,18 +59,6 @@ class TestDask(ExecutorContract):
     def driver(self, client: Any) -> DaskExecutor:
         return DaskExecutor(DaskSettings(resource="bench", retries=0), client)
 
-    @pytest.mark.skip(reason="a client of a cluster does not pickle; the name of a scheduler does")
-    def test_a_plan_may_come_from_another_process(self) -> None: ...
-
-
-def wait_for(client: Any, name: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if any(worker["name"] == name for worker in client.scheduler_info(n_workers=-1)["workers"].values()):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"the worker {name} does not come")
-
 
 class Heard:
     """A listener that keeps what it heard."""
@@ -118,6 +76,41 @@ class Heard:
     def saved(self, name: str) -> None: ...
 
     def failed(self, subject: str, error: Exception) -> None: ...
+
+
+COLLECT = (
+    *("collect", "time", "--version", "HEAD~2..HEAD", "--add"),
+    *("--repeat", "3", "--warmup", "0", "--executor", "dask", "--"),
+)
+# Ends well where one of the processes above it is a worker.
+BELOW_A_WORKER = """
+import os
+pid, names = os.getpid(), ""
+while pid > 1:
+    with open(f"/proc/{pid}/cmdline") as file:
+        names += file.read()
+    with open(f"/proc/{pid}/stat") as file:
+        pid = int(file.read().rpartition(")")[2].split()[1])
+raise SystemExit("dask_worker" not in names)
+"""
+
+
+# Says that it runs; the fourth time it waits until it is killed.
+IN_THE_MIDDLE = """
+import os, sys, time
+place = sys.argv[1]
+with open(place + "/trace", "a") as trace:
+    trace.write(f"{os.getpid()}\\n")
+end = time.monotonic() + 600
+while len(open(place + "/trace").readlines()) == 4 and time.monotonic() < end:
+    time.sleep(0.01)
+"""
+
+
+def counts(project: Project) -> dict[str, int]:
+    """How many profiles each version has, by its subject."""
+    versions = [json.loads(line) for line in project.perf("log", "--json").out.splitlines()]
+    return {version["subject"]: len(version["profiles"]) for version in versions}
 
 
 def job(*argv: str, **fields: Any) -> Job:
@@ -146,8 +139,7 @@ def test_a_killed_worker_costs_a_try_and_gives_every_profile_once(
     def kill() -> None:
         while not (tmp_path / "began").exists():
             time.sleep(0.02)
-        cluster.workers["doomed"].send_signal(signal.SIGKILL)
-        cluster.workers["doomed"].wait()
+        cluster.kill("doomed")
         cluster.add("rescue", "--resources", "doomed=1")
 
     threading.Thread(target=kill, daemon=True).start()
@@ -167,7 +159,8 @@ def test_a_measuring_process_that_is_lost_too_often_is_an_error_that_says_so(clu
     (answer,) = driver.submit(plan(python(code)))
     assert answer.retry
     assert answer.profile is None
-    assert len(answer.attempts) == 2
+    assert [attempt.error for attempt in answer.attempts] == [str(answer.error)] * 3
+    assert "the worker ended before it had measured" in str(answer.error)
 
 
 def test_only_workers_of_the_class_measure(client: Any) -> None:
@@ -214,12 +207,6 @@ def test_progress_comes_back(client: Any) -> None:
     assert heard.texts
 
 
-def test_machines_are_required_to_be_the_same(client: Any) -> None:
-    driver = DaskExecutor(DaskSettings(environment="same"), client)
-    (answer,) = driver.submit(plan(python("pass")))
-    assert answer.error is None
-
-
 @pytest.mark.parametrize("remote", [False, True], ids=["in the plan", "from a remote"])
 def test_trees_are_made_on_the_worker(client: Any, project: Project, remote: bool) -> None:
     (project.path / "program.py").write_text("raise SystemExit(3)")
@@ -243,19 +230,84 @@ def test_uncommitted_changes_are_not_sent_anywhere(client: Any, project: Project
 
 
 def test_the_command_line_measures_on_the_cluster(client: Any, cluster: Cluster, project: Project) -> None:
-    """`perf collect` for versions, registered here."""
-    (project.path / "program.py").write_text("print('fine')")
-    project.commit("a program")
+    """`perf collect` for versions, registered here; the program only ends well below a worker."""
+    project.commit("A program", program__py=BELOW_A_WORKER)
     project.perf("config", "set", "executor.dask.scheduler_file", str(cluster.file))
-    project.perf("config", "trust")
-    words = ("collect", "time", "--version", "HEAD", "--add", "--repeat", "2", "--executor", "dask")
-    done = project.perf(*words, "--", sys.executable, "program.py")
-    assert done.code == 0
-    assert (
-        "registered" in done.out
-        or "1 profile" in project.perf("status").out
-        or project.perf("log", "-n", "1").code == 0
-    )
+    words = ("collect", "time", "--version", "HEAD", "--add", "--repeat", "2")
+    here = project.perf(*words, "--", sys.executable, "program.py", code=6)
+    assert counts(project) == {"A program": 0, "First": 0}, here
+    project.perf(*words, "--executor", "dask", "--", sys.executable, "program.py")
+    assert counts(project) == {"A program": 1, "First": 0}
+
+
+def test_what_a_build_on_a_worker_prints_comes_back_when_it_fails(
+    client: Any, cluster: Cluster, project: Project
+) -> None:
+    """Once, with the version; the other version is measured all the same."""
+    good = project.commit("Good", build__sh="echo fine")
+    bad = project.commit("Bad", build__sh="echo compiling; echo 'program.c:3: error: no semicolon' >&2; exit 2")
+    project.perf("config", "set", "executor.dask.scheduler_file", str(cluster.file))
+    project.perf("config", "set", "execute.pre_run", "[sh build.sh]")
+    done = project.perf(*COLLECT, "true", code=6)
+    assert counts(project) == {"Bad": 0, "Good": 1, "First": 0}
+    assert done.err.count("program.c:3: error: no semicolon") == 1
+    assert done.err.count("compiling") == 1
+    assert bad[:10] in done.err
+    assert good[:10] not in done.err
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("tries", [0, 3], ids=["the executor tries again", "the scheduler tries again"])
+def test_a_worker_killed_in_the_middle_registers_nothing_twice(project: Project, tmp_path: Path, tries: int) -> None:
+    """By the command line, on a LocalCluster of worker processes in folders of their own. Two versions are measured
+    three times each, in turn, until the worker is killed in the fourth run."""
+    for number in range(2):
+        project.commit(f"Version {number}", program__py=f"{IN_THE_MIDDLE}# {number}\n")
+    trace = tmp_path / "trace"
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": tries}),
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, dashboard_address=":0", local_directory=str(tmp_path / "workers")
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.run(_go_to_own_folder)
+        workers = client.run(os.getpid).values()
+        folders = set(client.run(os.getcwd).values())
+
+        def kill() -> None:
+            assert eventually(lambda: bool(ended) or (trace.exists() and trace.read_text().count("\n") == 4))
+            os.kill(next(pid for pid in _above(int(trace.read_text().split()[3])) if pid in workers), signal.SIGKILL)
+
+        project.perf("config", "set", "executor.dask.scheduler", cluster.scheduler_address)
+        ended: list[bool] = []
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            killing = pool.submit(kill)
+            try:
+                done = project.perf(*COLLECT, sys.executable, "program.py", str(tmp_path))
+            finally:
+                ended.append(True)
+            killing.result()
+        lost = set(workers) - set(client.run(os.getpid).values())
+    assert len(folders) == 3
+    assert len(lost) == 1
+    assert len(trace.read_text().splitlines()) == 4 + 6
+    assert counts(project) == {"Version 1": 1, "Version 0": 1, "First": 0}
+    assert done.out.count("registered as") == 2
+    assert project.perf("status", "--json").json["pending"] == []
+    assert ("measured again" in done.err) is (tries == 0)
+    project.perf("fsck")
+
+
+def _go_to_own_folder(dask_worker: Any) -> None:
+    os.chdir(dask_worker.local_directory)
+
+
+def _above(pid: int) -> Iterator[int]:
+    """The processes above one."""
+    while pid > 1:
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        yield pid
 
 
 def test_no_cluster_is_a_usage_error() -> None:

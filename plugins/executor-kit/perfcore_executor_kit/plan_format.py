@@ -49,12 +49,15 @@ class _Answer(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 @attrs.frozen
 class Report:
-    """Progress or a note on its way from a worker to the listener of the submitting process."""
+    """Progress, a note, or the failure of a part on its way from a worker to the listener of the submitting process.
+    `subject` is the part that failed, and `text` its error; an older reader takes this for a note."""
 
     done: int = 0
     total: int = 0
     text: str = ""
     note: bool = False
+    failed: bool = False
+    subject: str = ""
 
 
 def encode_plan(plan: Plan) -> bytes:

@@ -47,7 +47,7 @@ class _Relay:
     def saved(self, name: str) -> None: ...
 
     def failed(self, subject: str, error: PerfError) -> None:
-        self.note(f"{subject}: {error}")
+        self._send(Report(text=str(error), note=True, failed=True, subject=subject))
 
     def _send(self, report: Report) -> None:
         self._stream.write(plan_format.encode_report(report))
@@ -79,13 +79,20 @@ def answers(plan: Plan, stream: IO[bytes], listener: Listener | None = None) -> 
             yield record
         elif isinstance(record, PerfError):
             raise record
-        elif listener is not None and record.note:
-            listener.note(record.text)
         elif listener is not None:
-            listener.progress(record.done, record.total, record.text)
+            _tell(listener, record)
     for job in waiting:
         error = WorkerLostError("the worker ended before it had measured this job", hint="another try may succeed")
         yield Measured(job=job, error=error, retry=True)
+
+
+def _tell(listener: Listener, report: Report) -> None:
+    if report.failed:
+        listener.failed(report.subject, PerfError(report.text))
+    elif report.note:
+        listener.note(report.text)
+    else:
+        listener.progress(report.done, report.total, report.text)
 
 
 def _expected(plan: Plan) -> Iterator[Job]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from perfcore_executor_kit import plan_format, worker
+from perfcore_executor_kit import bundle, plan_format, worker
 from perfcore_executor_local import LocalExecutor
 from perfcore_testing.executor import ExecutorContract
 
@@ -129,6 +129,31 @@ def test_a_listener_hears_the_progress_of_a_worker(tmp_path: Path) -> None:
     (answer,) = Pipes().submit(Plan(jobs=(job,), schedule={"repeat": 2, "warmup": 0}), listener)
     assert answer.error is None
     assert listener.texts == ["0/2 python", "1/2 python"]
+
+
+def test_a_listener_hears_of_a_failure_at_once_and_what_failed(tmp_path: Path) -> None:
+    class Listener(SilentListener):
+        failures: list[tuple[str, str]]
+
+        def __init__(self) -> None:
+            self.failures = []
+
+        def failed(self, subject: str, error: PerfError) -> None:
+            self.failures.append((subject, str(error)))
+
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    version = "1f" * 20
+    plan = Plan(
+        jobs=(Job(argv=("true",), cmd="true", version=version),),
+        schedule={"repeat": 1, "warmup": 0},
+        source=Source(kind="bundle", bundles={version: bundle.pack(tree)}),
+        build=Build(commands=("sh -c 'echo broken; exit 3'",)),
+    )
+    listener = Listener()
+    (answer,) = Pipes().submit(plan, listener)
+    assert "broken" in str(answer.error)
+    assert listener.failures == [(f"version {version[:10]}", str(answer.error))]
 
 
 def test_output_of_builds_does_not_disturb_the_answers(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from perfcore.plugins.installed import normalized
 from perfcore.plugins.registry import Plugins
 from perfcore.text import printable
 from perfcore_executor_local.interpreter import interpreter_of
+from perfcore_executor_local.oversights import with_oversights
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +102,7 @@ def _measured(
             if answer.profile is None or not answer.profile.incomplete:
                 yield from _failed(submitted, failures, waiting, attempt, log)
                 waiting.pop(0)
-            answer = _with_build_hint(answer, plan, in_trees)
+            answer = with_oversights(_with_build_hint(answer, plan, in_trees))
             yield _with_log(_with_interpreter(answer, interpreters), attempt, log + logs.get(answer.job.version, ""))
     yield from _failed(submitted, failures, waiting, attempt, log)
 

@@ -25,6 +25,8 @@ def build_hint(error: PerfError, job: Job, tree: Path, building: Build) -> str |
     is there, or would be in no tree."""
     if not (isinstance(error, CommandFailedError) and _is_missing(job)):
         return None
+    if building.skipped:
+        return "the tree of the version was not built: leave out --no-build, which skips execute.pre_run"
     if building.commands:
         return "execute.pre_run builds the tree of each version, and made no such file"
     commands = next((commands for file, commands in _BUILDS.items() if (tree / file).is_file()), "COMMAND")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _LONGEST = 200
 _LONGEST_ENTRY = 1000
 _ENTRIES = 10  # more than these are no exceptions
+_NO_ANSWER = "inconclusive"
 _MOST = 100  # rows: a comment on GitHub has room for 65,536 characters
 # Everything but these is written as an entity: letters and digits, punctuation that Markdown never interprets, a point
 # within a number, and a colon before a blank. An @ would mention, a # link, and `://` or `www.` become a link.
@@ -66,12 +67,13 @@ def render(result: CheckResult) -> str:
 
 
 def _headline(result: CheckResult) -> str:
-    """What the build makes of it: a cross for every exit code but 0."""
+    """What the build makes of it: a cross for every exit code but 0 and that of a comparison without an answer."""
     if result.exit_code:
-        return f"❌ {_failure(result)}"
+        failure = _failure(result)
+        return f"❔ {failure} (exit code {INCONCLUSIVE})" if failure == _NO_ANSWER else f"❌ {failure}"
     if not result.compared:
         return "❔ nothing was compared"
-    return "❔ inconclusive" if _is_undecided(result) else "✅ passed"
+    return f"❔ {_NO_ANSWER}" if _is_undecided(result) else "✅ passed"
 
 
 def _failure(result: CheckResult) -> str:
@@ -81,7 +83,7 @@ def _failure(result: CheckResult) -> str:
     if not result.compared:
         return "nothing was compared"
     # A configuration without a baseline fails the build as `cannot-tell`, too.
-    return "inconclusive" if result.exit_code == INCONCLUSIVE and kinds else "not everything was compared"
+    return _NO_ANSWER if result.exit_code == INCONCLUSIVE and kinds else "not everything was compared"
 
 
 def _is_undecided(result: CheckResult) -> bool:

@@ -44,7 +44,7 @@ def test_it_opens_with_the_result(every_kind: CheckResult, change: Callable[...,
     assert markdown.render(every_kind).startswith("### Performance: ❌ regression\n")
     assert markdown.render(CheckResult(changes=(change("same"),))).startswith("### Performance: ✅ passed\n")
     strict = CheckResult(changes=(change("cannot tell"),), rules=parse_rules(["cannot-tell"]))
-    assert markdown.render(strict).startswith("### Performance: ❌ inconclusive\n")
+    assert markdown.render(strict).startswith("### Performance: ❔ inconclusive (exit code 8)\n")
 
 
 # What fails a build by each word of --fail-on, with the headline: the word with `never`, the changes, and whether a
@@ -55,8 +55,8 @@ FAILURES = {
     "drift": (("drift",), False, "regression"),
     "any-degradation": (("degradation",), False, "regression"),
     "noise": (("variance",), False, "more noise"),
-    "cannot-tell": (("cannot tell",), False, "inconclusive"),
-    "cannot-tell:cpu": (("cannot tell",), False, "inconclusive"),
+    "cannot-tell": (("cannot tell",), False, "inconclusive (exit code 8)"),
+    "cannot-tell:cpu": (("cannot tell",), False, "inconclusive (exit code 8)"),
     "not-compared": (("same",), True, "not everything was compared"),
     "nothing-compared": ((), True, "nothing was compared"),
 }
@@ -74,8 +74,10 @@ def test_what_fails_the_build_fails_in_the_headline(
     changes, unpaired = tuple(map(change, kinds)), (gap(),) * is_gap
     failed = CheckResult(changes=changes, unpaired=unpaired, rules=parse_rules(["never", word]))
     assert failed.exit_code
-    assert markdown.render(failed).startswith(f"### Performance: ❌ {headline}\n")
+    mark = "❔" if "inconclusive" in headline else "❌"
+    assert markdown.render(failed).startswith(f"### Performance: {mark} {headline}\n")
     lenient = markdown.render(replace(failed, rules=parse_rules(["never"])))
+    assert not lenient.startswith(f"### Performance: {mark} {headline}")
     assert not lenient.startswith("### Performance: ❌")
 
 

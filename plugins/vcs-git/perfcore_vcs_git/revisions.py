@@ -109,6 +109,11 @@ class Revisions(NamedTuple):
         return self._not_here(text)
 
     def _not_here(self, text: str) -> VersionError:
+        error = self._unnamed(text)
+        error.is_cut_off = bool(self._boundary())
+        return error
+
+    def _unnamed(self, text: str) -> VersionError:
         printable_text = printable(text)
         if is_full_id(text):
             return VersionError(f"version {text} is not in this repository", hint=self.unshallow())
