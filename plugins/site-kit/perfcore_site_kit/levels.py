@@ -81,11 +81,12 @@ def reduced(medians: Sequence[float | None], most: int) -> tuple[float | None, .
 
 def _farthest(ordered: Sequence[float], base: float) -> float:
     """The value that is farthest from a base, which is at one of the ends; the least one of several."""
-    most, at = abs(ordered[-1] - base), len(ordered) - 1
-    if not math.isfinite(most):
+    least, greatest = ordered[0], ordered[-1]
+    most, at = abs(greatest - base), len(ordered) - 1
+    if not most < math.inf:
         return max(ordered, key=lambda value: abs(value - base))
-    if abs(ordered[0] - base) >= most:
-        return ordered[0]
+    if abs(least - base) >= most:
+        return least
     while abs(ordered[at - 1] - base) == most:  # distances are rounded
         at -= 1
     return ordered[at]
