@@ -31,12 +31,11 @@ class Level(msgspec.Struct, frozen=True, array_like=True):
 def levels_of(positions: Sequence[int], medians: Sequence[float | None], length: int) -> dict[int, Level]:
     """The levels of a series over `length` positions, of which these have a value. Positions ascend."""
     # Nearly always all of them have one.
-    if None not in medians and all(map(math.isfinite, medians)):  # type: ignore[arg-type]
-        measured, values = positions, medians
-    else:
+    if None in medians or not all(map(math.isfinite, medians)):  # type: ignore[arg-type]
         finite = [median is not None and math.isfinite(median) for median in medians]
-        measured, values = (list(itertools.compress(column, finite)) for column in (positions, medians))
-    return {size: _level(measured, values, length, size) for size in SIZES if length > size}
+        positions = list(itertools.compress(positions, finite))
+        medians = list(itertools.compress(medians, finite))
+    return {size: _level(positions, medians, length, size) for size in SIZES if length > size}
 
 
 def fitting(levels: Mapping[int, Level], length: int, most: int) -> Level | None:
