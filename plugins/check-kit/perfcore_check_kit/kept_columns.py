@@ -42,7 +42,7 @@ class Column(msgspec.Struct, frozen=True, array_like=True):
     def values(self, versions: int) -> list[tuple[float, ...]]:
         """The amounts of the first versions."""
         counts, amounts = array("q", self.counts)[:versions], array("d", self.data).tolist()
-        if len(set(counts)) == 1 and (count := counts[0]) > 0:  # as nearly always
+        if counts and counts.count(count := counts[0]) == len(counts) and count > 0:  # as nearly always
             return list(zip(*[iter(amounts[: count * versions])] * count, strict=True))
         bounds = itertools.accumulate((max(0, count) for count in counts), initial=0)
         return [tuple(amounts[start:end]) for start, end in itertools.pairwise(bounds)]

@@ -131,11 +131,11 @@ def metrics(repository: Repository, line: ConfigHistory) -> list[Series]:
     for key in amounts:
         metric, benchmark = run_values.of_key(key)
         by_benchmark.setdefault(benchmark, []).append(metric)
-    series = []
+    series, columns = [], _Columns.of(line)
     for benchmark, names in by_benchmark.items():
         chosen = run_values.primary(names)
         names.sort(key=lambda name: name != chosen)  # a stable sort: the others keep the order of their columns
-        series += [_series(line, name, benchmark, amounts[run_values.key(name, benchmark)]) for name in names]
+        series += [_series(line, columns, name, benchmark, amounts[run_values.key(name, benchmark)]) for name in names]
     return series
 
 
@@ -163,7 +163,9 @@ def functions(repository: Repository, line: ConfigHistory, metric: str | None, n
         return None
     read, _ = _read(repository, line, f"functions of {chosen}")
     values = [version_metrics.get(name) for version_metrics in read]
-    return _series(line, chosen, name, Amounts(KeptColumns.none(), None, values)) if any(values) else None
+    if not any(values):
+        return None
+    return _series(line, _Columns.of(line), chosen, name, Amounts(KeptColumns.none(), None, values))
 
 
 def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -232,7 +234,20 @@ def _metric_of(repository: Repository, line: ConfigHistory) -> str | None:
     return run_values.primary(column.name for column in resources.values()) if resources is not None else None
 
 
-def _series(line: ConfigHistory, metric: str, resource: str, amounts: Amounts) -> Series:
+class _Columns(msgspec.Struct, frozen=True):
+    """What all series of a line have for each of its versions."""
+
+    versions: tuple[str, ...]
+    environments: tuple[str, ...]
+    next_versions: tuple[str, ...]
+
+    @classmethod
+    def of(cls, line: ConfigHistory) -> _Columns:
+        rows = [(measured.version.id, measured.environment, measured.next_version) for measured in line.versions]
+        return cls(*zip(*rows, strict=True)) if rows else cls((), (), ())
+
+
+def _series(line: ConfigHistory, columns: _Columns, metric: str, resource: str, amounts: Amounts) -> Series:
     """The series in the unit of its newest amounts; what was measured in another unit has no values."""
     return Series(
         config_id=line.config_id,
@@ -240,10 +255,10 @@ def _series(line: ConfigHistory, metric: str, resource: str, amounts: Amounts) -
         unit=amounts.unit,
         resource=resource,
         label=line.label,
-        versions=tuple([measured.version.id for measured in line.versions]),
-        environments=tuple([measured.environment for measured in line.versions]),
+        versions=columns.versions,
+        environments=columns.environments,
         values=amounts.values,
         better=amounts.better,
         sessions=amounts.sessions,
-        next_versions=tuple([measured.next_version for measured in line.versions]),
+        next_versions=columns.next_versions,
     )

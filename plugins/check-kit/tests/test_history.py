@@ -208,6 +208,26 @@ def test_a_suite_that_nothing_was_added_to_is_not_scanned_again(project: Project
     assert asked == [2, 2]
 
 
+def test_a_suite_is_scanned_again_where_a_series_no_longer_shares_a_column_of_the_first(
+    project: Project, repository: Repository
+) -> None:
+    for number, version in enumerate(_versions(project, repository)):
+        for config in ("1:a", "1:b"):
+            _register(repository, version, _in_session(f"s{number}", _noisy(number, 5e6)), config_id=config)
+    check = HistoryCheck.configured(repository, "changepoint")
+    assert check is not None
+    asked: list[int] = []
+    counting = replace(check, phases=_Counting(check.phases, asked))
+    first, second = history.select_series(repository, series.config_histories(repository))
+    assert first.series.sessions == second.series.sessions
+    others: list[dict[str, Any]] = [{}, {"sessions": ()}]
+    for count, changed in enumerate(others, 1):
+        for _ in range(2):
+            changed_series = replace(second, series=replace(second.series, **changed))
+            history.scan_series(repository, [first, changed_series], counting, {})
+            assert len(asked) == count
+
+
 @pytest.mark.parametrize("configurations", [1, 6], ids=["alone", "with others"])
 def test_versions_that_nobody_measured_are_in_the_range_of_a_change(
     project: Project, repository: Repository, configurations: int

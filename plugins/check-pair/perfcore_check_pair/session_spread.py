@@ -290,6 +290,9 @@ def _joined(differences: Sequence[Difference]) -> Iterator[Difference]:
         groups.setdefault((frozenset(difference.pair), difference.same_code), []).append(difference)
     for meetings in groups.values():
         first, count = meetings[0], len(meetings)
+        if count == 1:  # as nearly always
+            yield first
+            continue
         sizes = [meeting.size if meeting.pair == first.pair else -meeting.size for meeting in meetings]
         noise = sum(meeting.noise for meeting in meetings) / count**2
         yield replace(first, size=sum(sizes) / count, noise=noise)

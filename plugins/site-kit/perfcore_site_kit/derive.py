@@ -157,7 +157,7 @@ def _row(
     short: Mapping[tuple[str, str, str], Sequence[Change]],
 ) -> SeriesRow:
     line, series = scanned.line, scanned.series
-    newest = max((at for at, median in enumerate(medians) if median is not None), default=0)
+    newest = next((at for at in reversed(range(len(medians))) if medians[at] is not None), 0)
     recent = [median for median in medians[-RECENT:] if median is not None]
     is_short = len(line.versions) < SHORT
     pairwise = short.get((series.config_id, series.metric, series.resource), ())
@@ -179,7 +179,7 @@ def _row(
         noise=noise(recent),
         spread=_spread(series.values[-RECENT:]),
         sessions=len({name for counted in series.sessions[-RECENT:] for name, _ in counted if name}),
-        environments=tuple(dict.fromkeys(measured.environment for measured in line.versions)),
+        environments=tuple(dict.fromkeys(series.environments)),
         changes=tuple(scanned.changes) or tuple(pairwise),
         is_short=is_short,
     )

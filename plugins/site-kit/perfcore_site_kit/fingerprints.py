@@ -166,7 +166,7 @@ def digest(*values: Any) -> str:
 def _measured(site: Site) -> list[str]:
     """For each position a digest of the versions up to there with their profiles."""
     branch = site.branch
-    profiles: list[list[object]] = [[version] for version in branch.versions]
+    profiles: list[list[object]] = [[tuple(version)] for version in branch.versions]  # without the names of its fields
     for at in _one_of_each(branch):
         for number in range(ranges(branch.series[at])):
             stored = site.stored_points(at, number)

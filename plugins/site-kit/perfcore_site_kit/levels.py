@@ -6,8 +6,11 @@ value has none.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -27,12 +30,12 @@ class Level(msgspec.Struct, frozen=True, array_like=True):
 
 def levels_of(positions: Sequence[int], medians: Sequence[float | None], length: int) -> dict[int, Level]:
     """The levels of a series over `length` positions, of which these have a value. Positions ascend."""
-    measured = [
-        (position, median)
-        for position, median in zip(positions, medians, strict=True)
-        if median is not None and math.isfinite(median)
-    ]
-    return {size: _level(measured, length, size) for size in SIZES if length > size}
+    # Nearly always all of them have one.
+    if None in medians or not all(map(math.isfinite, medians)):  # type: ignore[arg-type]
+        finite = [median is not None and math.isfinite(median) for median in medians]
+        positions = list(itertools.compress(positions, finite))
+        medians = list(itertools.compress(medians, finite))
+    return {size: _level(positions, medians, length, size) for size in SIZES if length > size}
 
 
 def fitting(levels: Mapping[int, Level], length: int, most: int) -> Level | None:
@@ -43,15 +46,14 @@ def fitting(levels: Mapping[int, Level], length: int, most: int) -> Level | None
     )
 
 
-def _level(measured: Iterable[tuple[int, float]], length: int, size: int) -> Level:
-    buckets: list[list[float]] = [[] for _ in range(math.ceil(length / size))]
-    for position, median in measured:
-        buckets[position // size].append(median)
+def _level(positions: Sequence[int], medians: Sequence[Any], length: int, size: int) -> Level:
+    starts = [bisect.bisect_left(positions, begin) for begin in range(0, length + size, size)]
+    buckets = [medians[start:end] for start, end in itertools.pairwise(starts)]
     return Level(
         size,
-        tuple(min(bucket) if bucket else None for bucket in buckets),
-        tuple(max(bucket) if bucket else None for bucket in buckets),
-        tuple(math.fsum(bucket) / len(bucket) if bucket else None for bucket in buckets),
+        tuple([min(bucket) if bucket else None for bucket in buckets]),
+        tuple([max(bucket) if bucket else None for bucket in buckets]),
+        tuple([math.fsum(bucket) / len(bucket) if bucket else None for bucket in buckets]),
         tuple(map(len, buckets)),
     )
 
@@ -63,9 +65,10 @@ def reduced(medians: Sequence[float | None], most: int) -> tuple[float | None, .
         return tuple(medians)
     reduced_values: list[float | None] = []
     before: float | None = None
+    has_gaps = None in medians
     for index in range(most):
-        stretch = medians[index * len(medians) // most : (index + 1) * len(medians) // most]
-        measured = sorted([value for value in stretch if value is not None])
+        stretch: Sequence[Any] = medians[index * len(medians) // most : (index + 1) * len(medians) // most]
+        measured = sorted([value for value in stretch if value is not None] if has_gaps else stretch)
         if not measured:
             reduced_values.append(None)
             continue
@@ -77,11 +80,12 @@ def reduced(medians: Sequence[float | None], most: int) -> tuple[float | None, .
 
 def _farthest(ordered: Sequence[float], base: float) -> float:
     """The value that is farthest from a base, which is at one of the ends; the least one of several."""
-    most, at = abs(ordered[-1] - base), len(ordered) - 1
-    if not math.isfinite(most):
+    least, greatest = ordered[0], ordered[-1]
+    most, at = abs(greatest - base), len(ordered) - 1
+    if not most < math.inf:
         return max(ordered, key=lambda value: abs(value - base))
-    if abs(ordered[0] - base) >= most:
-        return ordered[0]
+    if abs(least - base) >= most:
+        return least
     while abs(ordered[at - 1] - base) == most:  # distances are rounded
         at -= 1
     return ordered[at]

@@ -71,12 +71,37 @@ def _drawn(
             continue
         xs = pixels[run.start : run.stop]
         if low and high and len(run) > 1:
-            upper = list(zip(xs, frame.y.pixels(_bound(high, at, values) for at in run), strict=True))
-            lower = list(zip(xs, frame.y.pixels(_bound(low, at, values) for at in run), strict=True))
+            upper = list(zip(xs, frame.y.pixels(_bounds(high, run, values)), strict=True))
+            lower = list(zip(xs, frame.y.pixels(_bounds(low, run, values)), strict=True))
             yield svg.area([*upper, *reversed(lower)], f"band {name}", color=color)
         if len(run) > 1:
             points = list(zip(xs, frame.y.pixels(values[at] or 0.0 for at in run), strict=True))
             yield svg.path(points, name, color=color, dash=DASHES[number])
+    if data.points or line.hollow or len(values) < 2 or None in values:
+        yield from _points(data, line, amounts, number, frame, pixels, apart)
+    elif apart >= _PER_POINT:  # as nearly always, each version was measured: they are alike
+        yield svg.dots(zip(pixels, frame.y.pixels(values), strict=True), name, color=color)  # type: ignore[arg-type]
+    half = 0.0 if data.positions else 0.5
+    for level in line.levels:
+        ends = [
+            (frame.x(_position(data, level.start) - half), frame.y(level.first)),
+            (frame.x(_position(data, level.end) + half), frame.y(level.last)),
+        ]
+        yield svg.path(ends, "level", color=svg.LIGHT_TEXT, width=2.5)
+
+
+def _points(
+    data: ChartData,
+    line: Line,
+    amounts: Sequence[Sequence[Value]],
+    number: int,
+    frame: Frame,
+    pixels: Sequence[float],
+    apart: float,
+) -> Iterator[str]:
+    """The mark of each value that is not only a part of a line."""
+    values, low, high = amounts
+    color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
     for at, value in enumerate(values):
         if value is None:
             continue
@@ -91,13 +116,6 @@ def _drawn(
             yield svg.shape(x, frame.y(value), name, number, color=color)
         else:
             yield svg.dot(x, frame.y(value), name, color=color, hollow=at in line.hollow)
-    half = 0.0 if data.positions else 0.5
-    for level in line.levels:
-        ends = [
-            (frame.x(_position(data, level.start) - half), frame.y(level.first)),
-            (frame.x(_position(data, level.end) + half), frame.y(level.last)),
-        ]
-        yield svg.path(ends, "level", color=svg.LIGHT_TEXT, width=2.5)
 
 
 def _reduced(
@@ -130,9 +148,9 @@ def _reduced(
     yield svg.path(points, name, color=color, width=1, digits=0)
 
 
-def _bound(column: Sequence[Value], at: int, values: Sequence[Value]) -> float:
-    bound = _item(column, at)
-    return (values[at] or 0.0) if bound is None else bound
+def _bounds(column: Sequence[Value], run: range, values: Sequence[Value]) -> list[float]:
+    """The bounds of the values of a run, which are their own where they have none."""
+    return [(values[at] or 0.0) if (bound := _item(column, at)) is None else bound for at in run]
 
 
 def _marks(data: ChartData, frame: Frame) -> Iterator[str]:

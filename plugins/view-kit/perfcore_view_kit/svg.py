@@ -5,7 +5,6 @@ Every text is one that can be shown as it is; it is escaped here."""
 
 from __future__ import annotations
 
-import functools
 import html
 import itertools
 import math
@@ -206,6 +205,12 @@ def dot(
     return f'<circle class="{name}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {fill}>{words}</circle>'
 
 
+def dots(points: Iterable[tuple[float, float]], name: str, *, color: str) -> str:
+    """A dot at each of these, as `dot` draws it: one format for all takes a fifth of the time of one for each."""
+    pixels = tuple(itertools.chain.from_iterable(points))
+    return f'<circle class="{name}" cx="%.1f" cy="%.1f" r="2.5" fill="{color}"/>' * (len(pixels) // 2) % pixels
+
+
 _SHAPES = (
     (),
     ((-3, -3), (3, -3), (3, 3), (-3, 3)),
@@ -263,6 +268,10 @@ def columns(
     starts = [0, *(at for at in range(1, len(pixels)) if pixels[at] != pixels[at - 1]), len(pixels)]
     made = []
     for start, end in itertools.pairwise(starts):
+        if end - start == 1:
+            value = present[start]
+            made.append(Column(pixels[start], value, value, value, value, lower[start], upper[start]))
+            continue
         within = present[start:end]
         bounds = min(lower[start:end]), max(upper[start:end])
         made.append(Column(pixels[start], within[0], within[-1], min(within), max(within), *bounds))
@@ -327,11 +336,9 @@ def sparkline(
     y = Axis(low, high, height - 2, 2)
     parts = [line(x(at), 1, x(at), height - 1, "mark", color=LIGHT_SOFT, more=' stroke-width="1"') for at in marks]
     for run in runs_of(series):
-        points = [
-            (run_x, y(level))
-            for column in columns(series[run.start : run.stop], (), (), width, functools.partial(_pixel, x, run.start))
-            for run_x, level in _corners(column, len(run) > width)
-        ]
+        pixels = x.pixels(run)
+        made = columns(series[run.start : run.stop], (), (), width, pixels.__getitem__)
+        points = [(run_x, y(level)) for column in made for run_x, level in _corners(column, len(run) > width)]
         if len(points) > 1:
             parts.append(path(points, "series-1", color=LIGHT["series-1"]))
         else:
@@ -344,10 +351,8 @@ def sparkline(
     return f'<svg class="spark" {size} {label}>{"".join(parts)}</svg>'
 
 
-def _pixel(axis: Axis, start: int, at: int) -> float:
-    return axis(start + at)
-
-
 def _corners(column: Column, is_dense: bool) -> list[tuple[float, float]]:
+    if column.least == column.most:  # as nearly always where it is not dense
+        return [(column.x, column.first)]
     levels = (column.first, column.least, column.most, column.last) if is_dense else (column.first, column.last)
     return [(column.x, level) for level in dict.fromkeys(levels)]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_testing import hostile
 from perfcore_view_kit import palette, svg
-from perfcore_view_kit.chart import ChartData, sparkline, still
+from perfcore_view_kit.chart import ChartData, Line, sparkline, still
 from perfcore_view_kit.colors import contrast
 from perfcore_view_kit.page import source
 
@@ -116,3 +116,20 @@ def test_a_range_is_never_empty() -> None:
         low, high = svg.span(values)
         assert low < high
         assert math.isfinite(high - low)
+
+
+def test_dots_that_are_drawn_together_are_those_drawn_one_by_one() -> None:
+    points = [(1.25, 7.0), (2.35, -0.04), (1e6 / 3, 0.05)]
+    assert svg.dots(points, "series-1", color="#123456") == "".join(
+        svg.dot(x, y, "series-1", color="#123456") for x, y in points
+    )
+
+
+def test_a_version_that_is_inconclusive_has_a_hollow_dot_among_full_ones() -> None:
+    values = [1.0, 2.0, 3.0, 2.0]
+    full, hollow = (
+        still(ChartData(title="t", finding="f", labels=list("abcd"), lines=[Line(name="n", values=values, hollow=at)]))
+        for at in ((), (2,))
+    )
+    assert full.count("<circle") == hollow.count("<circle") == 4
+    assert (full.count("hollow"), hollow.count("hollow")) == (0, 1)
