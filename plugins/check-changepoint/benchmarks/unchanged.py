@@ -62,10 +62,10 @@ def main() -> None:
                         rows[kind][name].append(statistics.median(values))
         finally:
             launcher.release(helper)
-    for kind, series in rows.items():
+    for kind, amounts in rows.items():
         (given.folder / kind).mkdir(parents=True, exist_ok=True)
-        for name, values in series.items():
-            (given.folder / kind / f"{name}.txt").write_text("".join(f"{value:.0f}\n" for value in values))
+        for name, medians in amounts.items():
+            (given.folder / kind / f"{name}.txt").write_text("".join(f"{value:.0f}\n" for value in medians))
 
 
 if __name__ == "__main__":
