@@ -38,7 +38,7 @@ def read(store: Store) -> FleetState:
 
 
 def bring(source: Store, target: Store) -> Transferred:
-    return transfer(source, target, Memory(ReadModel(None)), SilentListener())
+    return transfer(source, target, Memory(ReadModel(None)), SilentListener(), declared=("receipts",))
 
 
 def test_the_same_segment_counts_once(store: Store) -> None:
