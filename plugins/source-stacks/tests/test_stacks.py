@@ -56,11 +56,14 @@ def test_a_recording_of_a_forking_service_by_austin(tmp_path: Path) -> None:
     if not program.exists():
         pytest.skip("Austin is not installed")
     words = ["--children", "--interval", "10ms", "--output", str(path), sys.executable, str(tmp_path / "service.py")]
-    done = subprocess.run([str(program), *words], capture_output=True, text=True)
-    if not path.exists() or not path.read_bytes().startswith(b"# austin"):
-        pytest.skip(f"Austin cannot record here: {done.stderr.strip()[-200:]}")
+    for _ in range(3):  # on a busy machine Austin may miss the start of a program, and then records nothing of it
+        done = subprocess.run([str(program), *words], capture_output=True, text=True)
+        if not path.exists() or not path.read_bytes().startswith(b"# austin"):
+            pytest.skip(f"Austin cannot record here: {done.stderr.strip()[-200:]}")
+        (segment,) = StacksSource().read([path], "")
+        if isinstance(segment, Segment):
+            break
     assert StacksSource().sniff(path.read_bytes()[:4096], path.name)
-    (segment,) = StacksSource().read([path], "")
     assert isinstance(segment, Segment)
     assert (segment.stream, segment.number, segment.labels["profiler"]) == ("service", 1, "austin")
     assert {"worker", "busy"} <= names(segment)
