@@ -87,8 +87,9 @@ def _missing(name: str, places: Places) -> NotFoundError:
     try:
         count = len(places.entries(places.version(name)))
     except PerfError as error:
-        if isinstance(error, VersionError) and (error.is_cut_off or _ANCESTOR.search(name)):
-            reason = error.hint or hint if _ANCESTOR.search(name) else f"{hint}; {error.hint}"
+        is_ancestor = _ANCESTOR.search(name)
+        if isinstance(error, VersionError) and (error.is_cut_off or is_ancestor):
+            reason = error.hint or hint if is_ancestor else f"{hint}; {error.hint}"
             return NotFoundError(f"there is neither a profile nor a version '{text}'", hint=reason)
         return NotFoundError(f"there is no profile '{text}'", hint=hint)
     names = f"its profiles are {text}:0@i-{count - 1}@i" if count > 1 else f"its profile is {text}:0@i"

@@ -323,7 +323,7 @@ def _measured(series: Series) -> list[MeasuredVersions]:
     runs = Runs.of(series.values, series.sessions)
     positions = np.flatnonzero(runs.counts)
     numbers: dict[str, int] = {}
-    if _is_of_one(series):
+    if series.environments and _is_of_one(series, series.environments[0]):
         numbers, owners = {series.environments[0]: 0}, np.zeros(len(positions), dtype=np.int64)
     else:
         names = (series.environments[position] for position in positions.tolist())
@@ -342,14 +342,9 @@ def _measured(series: Series) -> list[MeasuredVersions]:
     ]
 
 
-def _is_of_one(series: Series, environment: str | None = None) -> bool:
-    """Whether all of a series was measured in one environment: in this one, where it is given."""
-    first = next(iter(series.environments), None)
-    return (
-        first is not None
-        and environment in (None, first)
-        and series.environments.count(first) == len(series.environments)
-    )
+def _is_of_one(series: Series, environment: str) -> bool:
+    """Whether all of a series was measured in this environment."""
+    return 0 < series.environments.count(environment) == len(series.environments)
 
 
 def _values(series: Series, position: int, environment: str) -> tuple[float, ...]:

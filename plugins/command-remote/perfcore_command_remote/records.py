@@ -32,31 +32,11 @@ def plan_records(
 ) -> dict[str, RecordChange]:
     """What the target lacks of the declared sets, by key, as the translation says; a record whose objects it lost, too.
     What is damaged on either side, or has another source at equal rank, goes to `problems`."""
-    changes: dict[str, RecordChange] = {}
-    for name in declared:
-        changes |= _plan_set(sets.space(name), source, theirs, versions, translation, problems)
-    return changes
-
-
-def plan_marks(target: Store, records: Iterable[str]) -> dict[str, bytes]:
-    """The marks that the target lacks of the sets that it gets records of: (key, bytes)."""
-    names = {key.partition("/")[0] for key in records}
-    return dict(map(sets.marking, sorted(names.difference(sets.marked(target) if names else ()))))
-
-
-def _plan_set(
-    prefix: str,
-    source: Store,
-    theirs: Holdings,
-    versions: Container[str] | None,
-    translation: Translation,
-    problems: list[str],
-) -> dict[str, RecordChange]:
     target = theirs.store
     changes: dict[str, RecordChange] = {}
-    ours = {row.key for row in source.storage.list(prefix) if _is_chosen(row.key, versions)}
-    if ours:
-        tags = {row.key: row.tag for row in target.storage.list(prefix)}
+    for prefix in map(sets.space, declared):
+        ours = {row.key for row in source.storage.list(prefix) if _is_chosen(row.key, versions)}
+        tags = {row.key: row.tag for row in target.storage.list(prefix)} if ours else {}
         common = dict(_decoded(target, {key: None for key in tags if key in ours}, problems))
         for key, (data, record) in _decoded(source, dict.fromkeys(sorted(ours)), problems):
             if key not in tags or (key in common and common[key][1].rank < record.rank):
@@ -68,6 +48,12 @@ def _plan_set(
             elif key in common and common[key][0] == data and not all(map(theirs.has, record.ids)):
                 changes[key] = RecordChange(data, record.ids, tags[key])
     return changes
+
+
+def plan_marks(target: Store, records: Iterable[str]) -> dict[str, bytes]:
+    """The marks that the target lacks of the sets that it gets records of: (key, bytes)."""
+    names = {key.partition("/")[0] for key in records}
+    return dict(map(sets.marking, sorted(names.difference(sets.marked(target) if names else ()))))
 
 
 def _is_chosen(key: str, versions: Container[str] | None) -> bool:
