@@ -20,7 +20,7 @@ Table = dict[str, list[Any]]
 Record = dict[str, Any]
 Take = Callable[[int | None], bytes]
 
-WORDS = ("name", "type", "cmd", "args", "workload", "collector")
+WORDS = ("type", "cmd", "args", "workload", "collector")
 ITEMS = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
 
 
@@ -213,9 +213,10 @@ def read_index(data: bytes) -> tuple[str | None, list[Record]]:
     take = taker(payload, 12)
     if format == 1:
         return None, [old_entry(take) for _ in range(count)]
-    check(format == 3, "made by a newer perfcore")
+    check(format in (3, 4), "made by a newer perfcore")
     _, version = text(take), text(take)
-    found = [new_entry(take) for _ in range(count)]
+    descriptions: list[Record] = []
+    found = [new_entry(take, descriptions if format > 3 else None) for _ in range(count)]
     check(take(None) == b"", "index")
     check(found == sorted(found, key=lambda e: (e["created"], e["profile"])), "index")
     return version, found
@@ -247,14 +248,25 @@ def old_entry(take: Take) -> Record:
     return {"created": seconds * 10**9, "profile": profile, "name": name[:-1].decode(), "tombstone": False}
 
 
-def new_entry(take: Take) -> Record:
+def new_entry(take: Take, descriptions: list[Record] | None) -> Record:
     flags, created, profile, tables = struct.unpack("<Bq20sI", take(33))
     check(flags in (0, 1), "made by a newer perfcore")
     entry: Record = {"tombstone": bool(flags), "created": created, "profile": profile.hex()}
     entry["tables"] = [take(20).hex() for _ in range(tables)]
-    entry |= {word: text(take) for word in WORDS}
-    entry |= {many: [text(take) for _ in range(u32(take))] for many in ("postprocessors", "tags")}
-    return entry | {"config_id": text(take), "environment_id": text(take)}
+    entry["name"] = text(take)
+    if descriptions is None:
+        return entry | description(take)
+    number = u32(take)
+    if number == len(descriptions):
+        descriptions.append(description(take))
+    check(number < len(descriptions), "description")
+    return entry | descriptions[number]
+
+
+def description(take: Take) -> Record:
+    fields: Record = {word: text(take) for word in WORDS}
+    fields |= {many: [text(take) for _ in range(u32(take))] for many in ("postprocessors", "tags")}
+    return fields | {"config_id": text(take), "environment_id": text(take)}
 
 
 def notes(perf: Path, subject: str) -> list[tuple[str, bytes]]:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from perfcore.digests import sha1
 from perfcore.errors import FormatError
 from perfcore.model import Entry, usable_tags
 from perfcore.named_tuple import NamedTuple
-from perfcore.store.objects import ID
+from perfcore.store.objects import ID, MAX_BYTES
 from perfcore.text import encodable
 
 MAGIC = b"pidx"
-VERSIONS = (1, 3)  # of the format that are read: that of Perun, and our own
+VERSIONS = (1, 3, 4)  # of the format that are read: that of Perun, and our own, of which the last is written
 _HEAD = struct.Struct("<4sII")
 _V1 = struct.Struct("<I20s")
 _ENTRY = struct.Struct("<Bq20sI")
@@ -27,7 +27,11 @@ _LENGTH = struct.Struct("<I")
 _TOMBSTONE = 1
 _CHECKSUM = 20  # bytes of a SHA-1
 _profile = operator.attrgetter("profile")  # a comparison of thousands without a step of Python for each
-_NANO = 1_000_000_000  # version 1 keeps seconds, version 3 nanoseconds
+_NANO = 1_000_000_000  # version 1 keeps seconds, later ones nanoseconds
+_Description = tuple[str, str, str, str, str, tuple[str, ...], tuple[str, ...], str, str]  # many profiles share it
+_description: Callable[[Entry], _Description] = operator.attrgetter(
+    "type", "cmd", "args", "workload", "collector", "postprocessors", "tags", "config_id", "environment_id"
+)
 
 
 # All fields, or merging would not commute for entries that differ only in one that is left out.
@@ -127,25 +131,34 @@ def storable(entry: Entry) -> Entry:
     return entry._replace(**changed)
 
 
+class Encoded(NamedTuple):
+    """An index, its bytes, and the numbers of the descriptions in them."""
+
+    index: Index
+    data: bytes
+    numbers: dict[_Description, int]
+
+
 def encode(index: Index) -> bytes:
     """The index as bytes."""
-    head = _HEAD.pack(MAGIC, 3, len(index.entries)) + _text(index.vcs) + _text(index.version)
-    return _sealed(head, *map(_encode_v3, index.entries))
+    return encode_after(None, index).data
 
 
-def encode_after(data: bytes, index: Index, changed: Index) -> bytes:
-    """The changed index as bytes, quickly where it has the entries of `index` and then others. `data` is what `encode`
-    gave for `index`."""
-    count = len(index.entries)
-    if changed[:2] != index[:2] or changed.entries[:count] != index.entries:
-        return encode(changed)
-    head, body = _HEAD.pack(MAGIC, 3, len(changed.entries)), memoryview(data)[_HEAD.size : -_CHECKSUM]
-    return _sealed(head, body, *map(_encode_v3, changed.entries[count:]))
+def encode_after(earlier: Encoded | None, index: Index) -> Encoded:
+    """The index as bytes, quickly where it has the entries of an earlier one and then others."""
+    start = 0 if earlier is None else len(earlier.index.entries)
+    if earlier is None or index[:2] != earlier.index[:2] or index.entries[:start] != earlier.index.entries:
+        start, numbers, before = 0, {}, memoryview(_text(index.vcs) + _text(index.version))
+    else:
+        numbers, before = dict(earlier.numbers), memoryview(earlier.data)[_HEAD.size : -_CHECKSUM]
+    head = _HEAD.pack(MAGIC, VERSIONS[-1], len(index.entries))
+    parts = (head, before, *(_encode_entry(entry, numbers) for entry in index.entries[start:]))
+    return Encoded(index, b"".join((*parts, sha1(*parts).digest())), numbers)
 
 
-def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Index:
+def decode(data: bytes, *, where: str, vcs: str = "", version: str = "", ruled: bool = True) -> Index:
     """The index in these bytes. The checksum is demanded before anything else is believed. `vcs` and `version`
-    fill in what version 1 does not say."""
+    fill in what version 1 does not say. Tags that `perf tag` would not give are left out, unless `ruled` is off."""
     if not is_index(data):
         raise FormatError(f"{where} is not an index")
     payload, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
@@ -159,16 +172,18 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Inde
             hint="upgrade perfcore" if newer else "if another tool made it: perf import FORMAT DIR",
         )
     reader = _Reader(payload, _HEAD.size, where)
-    if format_version == 3:
+    if format_version == 1:
+        entries = [_decode_v1(reader) for _ in range(count)]
+    else:
         vcs, version = reader.text(), reader.text()
-    read = _decode_v3 if format_version == 3 else _decode_v1
-    entries = tuple(read(reader) for _ in range(count))
+        descriptions: list[tuple[_Description, int]] = []
+        entries = [_decode_entry(reader, descriptions, numbered=format_version > 3) for _ in range(count)]
     if reader.offset != len(payload):
         raise FormatError(f"{where} is damaged: it holds more than its {count} entries")
-    return Index(vcs=vcs, version=version, entries=_joined(_ruled(entries)))
+    return Index(vcs=vcs, version=version, entries=_joined(_ruled(entries) if ruled else entries))
 
 
-def _ruled(entries: tuple[Entry, ...]) -> Iterator[Entry]:
+def _ruled(entries: Sequence[Entry]) -> Iterator[Entry]:
     """The entries with tags alone that `perf tag` would give: whatever an index says that was pulled or copied."""
     for entry in entries:
         if (tags := entry.tags and usable_tags(entry.tags)) == entry.tags:
@@ -176,10 +191,6 @@ def _ruled(entries: tuple[Entry, ...]) -> Iterator[Entry]:
         # A tombstone that lost its bad tag would hide the entry that took its place.
         elif not entry.tombstone or entry._replace(tags=tags, tombstone=False) not in entries:
             yield entry._replace(tags=tags)
-
-
-def _sealed(*parts: bytes | memoryview) -> bytes:
-    return b"".join((*parts, sha1(*parts).digest()))
 
 
 def is_index(data: bytes) -> bool:
@@ -208,14 +219,15 @@ def _texts(values: tuple[str, ...]) -> bytes:
     return _LENGTH.pack(len(values)) + b"".join(map(_text, values))
 
 
-def _encode_v3(entry: Entry) -> bytes:
+def _encode_entry(entry: Entry, numbers: dict[_Description, int]) -> bytes:
     flags = _TOMBSTONE if entry.tombstone else 0
     head = _ENTRY.pack(flags, entry.created, bytes.fromhex(entry.profile), len(entry.tables))
     tables = b"".join(bytes.fromhex(id) for id in entry.tables)
-    words = (entry.name, entry.type, entry.cmd, entry.args, entry.workload, entry.collector)
-    lists = _texts(entry.postprocessors) + _texts(entry.tags)
-    ids = _text(entry.config_id) + _text(entry.environment_id)
-    return head + tables + b"".join(map(_text, words)) + lists + ids
+    description = _description(entry)
+    new = len(numbers)
+    number = numbers.setdefault(description, new)
+    fields = (_text(field) if isinstance(field, str) else _texts(field) for field in description)
+    return head + tables + _text(entry.name) + _LENGTH.pack(number) + (b"".join(fields) if number == new else b"")
 
 
 def _decode_v1(reader: _Reader) -> Entry:
@@ -224,27 +236,26 @@ def _decode_v1(reader: _Reader) -> Entry:
     return Entry(profile=profile.hex(), created=seconds * _NANO, name=name, type="")
 
 
-def _decode_v3(reader: _Reader) -> Entry:
+def _decode_entry(reader: _Reader, descriptions: list[tuple[_Description, int]], *, numbered: bool) -> Entry:
+    """An entry with its description, or, where they are `numbered`, with its number and what has a new one. The
+    `descriptions` so far come with their bytes."""
     flags, created, profile, count = _ENTRY.unpack(reader.take(_ENTRY.size))
     if flags & ~_TOMBSTONE:  # a later version may mean anything by it
         raise FormatError(f"{reader.where} has an entry of a kind this perfcore does not know", hint="upgrade perfcore")
     blob = reader.take(20 * count)
-    return Entry(
-        profile=profile.hex(),
-        created=created,
-        tables=tuple(blob[i : i + 20].hex() for i in range(0, len(blob), 20)),
-        name=reader.text(),
-        type=reader.text(),
-        cmd=reader.text(),
-        args=reader.text(),
-        workload=reader.text(),
-        collector=reader.text(),
-        postprocessors=reader.texts(),
-        tags=reader.texts(),
-        config_id=reader.text(),
-        environment_id=reader.text(),
-        tombstone=bool(flags & _TOMBSTONE),
-    )
+    tables = tuple(blob[i : i + 20].hex() for i in range(0, len(blob), 20))
+    name = reader.text()
+    number = reader.number() if numbered else len(descriptions)
+    if number == len(descriptions):
+        start = reader.offset
+        descriptions.append((reader.description(), reader.offset - start))
+    elif number > len(descriptions):
+        raise FormatError(f"{reader.where} is damaged: the description of an entry is missing")
+    (type, *others), size = descriptions[number]
+    reader.described += size
+    if reader.described > MAX_BYTES:
+        raise FormatError(f"{reader.where} is damaged: its descriptions are longer than {MAX_BYTES:,} bytes")
+    return Entry(profile.hex(), created, name, type, tables, *others, bool(flags & _TOMBSTONE))
 
 
 class _Reader:
@@ -254,6 +265,7 @@ class _Reader:
         self.data = data
         self.offset = offset
         self.where = where
+        self.described = 0  # bytes of descriptions, as often as entries have them
 
     def take(self, size: int) -> bytes:
         end = self.offset + size
@@ -263,12 +275,19 @@ class _Reader:
         self.offset = end
         return field
 
+    def number(self) -> int:
+        (value,) = _LENGTH.unpack(self.take(_LENGTH.size))
+        return int(value)
+
     def text(self) -> str:
-        (size,) = _LENGTH.unpack(self.take(_LENGTH.size))
-        return self._decoded(self.take(size))
+        return self._decoded(self.take(self.number()))
+
+    def description(self) -> _Description:
+        words = self.text(), self.text(), self.text(), self.text(), self.text()
+        return *words, self.texts(), self.texts(), self.text(), self.text()
 
     def texts(self) -> tuple[str, ...]:
-        (count,) = _LENGTH.unpack(self.take(_LENGTH.size))
+        count = self.number()
         if count > len(self.data):  # each text takes 4 bytes: a wrong count must not keep the loop going
             raise FormatError(f"{self.where} is damaged: a list is longer than the file")
         return tuple(self.text() for _ in range(count))

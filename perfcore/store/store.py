@@ -87,7 +87,7 @@ class Store:
         self.storage = storage
         self._derived = derived
         self.nearest_stacks: Callable[[Profile], Mapping[str, Sequence[str]]] = lambda profile: {}
-        self._written: tuple[bytes, Index] | None = None  # the index that was written last, as bytes too
+        self._written: indexes.Encoded | None = None  # the index that was written last
 
     @functools.cached_property
     def read_model(self) -> ReadModel:
@@ -186,7 +186,9 @@ class Store:
             if len(changed.entries) == len(current.entries) and changed == current:
                 return current
             try:
-                self.storage.replace(key, self._encode_index(current, changed), tag)
+                # Who registers one profile after the other decodes and encodes only the new.
+                self._written = indexes.encode_after(self._written, changed)
+                self.storage.replace(key, self._written.data, tag)
                 return changed
             except ConflictError:
                 continue
@@ -347,8 +349,8 @@ class Store:
         except KeyMissingError:
             return Index(vcs=vcs, version=version), None
         try:
-            if self._written is not None and self._written[0] == data:
-                index = self._written[1]
+            if self._written is not None and self._written.data == data:
+                index = self._written.index
             else:
                 index = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
         except FormatError as error:
@@ -356,13 +358,6 @@ class Store:
         if (index.vcs, index.version) not in ((vcs, version), ("", version)):
             raise FormatError(f"{key} is the index of {index.version}, not of {version}")
         return index, tag
-
-    def _encode_index(self, current: Index, changed: Index) -> bytes:
-        """The changed index as bytes. Who registers one profile after the other decodes and encodes only the new."""
-        data, written = self._written or (b"", None)
-        encoded = indexes.encode_after(data, current, changed) if written is current else indexes.encode(changed)
-        self._written = encoded, changed
-        return encoded
 
     @staticmethod
     def _index_key(vcs: str, version: str) -> str:

@@ -74,9 +74,9 @@ NEARLY_EQUAL = st.lists(
 ).map(lambda found: index_of(*found))
 
 
-ENCODERS = {1: old_index.encode, 3: indexes.encode}
+ENCODERS = {1: old_index.encode, 3: old_index.encode_3, 4: indexes.encode}
 READ_BACK = st.builds(lambda made, encode: decode(encode(made)), NEARLY_EQUAL, st.sampled_from([*ENCODERS.values()]))
-"""As they come from files, of both versions of the format: version 1 says less of an entry."""
+"""As they come from files, of each version of the format: version 1 says less of an entry."""
 
 
 def sealed(payload: bytes) -> bytes:
@@ -88,8 +88,8 @@ def decode(data: bytes) -> Index:
 
 
 @given(INDEXES)
-def test_version_3_reads_back(made: Index) -> None:
-    assert decode(indexes.encode(made)) == made
+def test_versions_3_and_4_read_back(made: Index) -> None:
+    assert decode(old_index.encode_3(made)) == decode(indexes.encode(made)) == made
 
 
 @given(st.lists(entries(), max_size=6))
@@ -104,16 +104,55 @@ def test_version_1_keeps_time_id_and_name_of_what_is_live(found: list[Entry]) ->
     assert not any(e.tombstone or e.type or e.tables for e in read.entries)
 
 
-def test_version_3_at_byte_level() -> None:
-    def text(value: str) -> bytes:
-        return struct.pack("<I", len(value.encode())) + value.encode()
+def text(value: str) -> bytes:
+    return struct.pack("<I", len(value.encode())) + value.encode()
 
-    entry = struct.pack("<Bq20sI", 0, ENTRY.created, b"\xab" * 20, 2) + b"\x01" * 20 + b"\x02" * 20
-    entry += b"".join(map(text, ("time-sort.perf", "time", "sort", "-n", "naïve\n.txt", "time")))
-    entry += struct.pack("<I", 2) + text("filter") + text("") + struct.pack("<I", 1) + text("<script>")
-    entry += text("c" * 40) + text("e" * 40)
-    payload = struct.pack("<4sII", b"pidx", 3, 1) + text("git") + text(VERSION) + entry
-    assert indexes.encode(index_of(ENTRY)) == sealed(payload)
+
+FIRST = struct.pack("<Bq20sI", 0, ENTRY.created, b"\xab" * 20, 2) + b"\x01" * 20 + b"\x02" * 20 + text(ENTRY.name)
+DESCRIPTION = b"".join(map(text, ("time", "sort", "-n", "naïve\n.txt", "time")))
+DESCRIPTION += struct.pack("<I", 2) + text("filter") + text("") + struct.pack("<I", 1) + text("<script>")
+DESCRIPTION += text("c" * 40) + text("e" * 40)
+
+
+def number(value: int) -> bytes:
+    return struct.pack("<I", value)
+
+
+def bytes_of(version: int, *parts: bytes, count: int) -> bytes:
+    return sealed(struct.pack("<4sII", b"pidx", version, count) + text("git") + text(VERSION) + b"".join(parts))
+
+
+def test_version_3_at_byte_level() -> None:
+    data = bytes_of(3, FIRST, DESCRIPTION, count=1)
+    assert decode(data) == index_of(ENTRY)
+    assert old_index.encode_3(index_of(ENTRY)) == data
+
+
+def test_version_4_at_byte_level() -> None:
+    """Each description is there once, and the entries after it give its number."""
+    others = [ENTRY._replace(created=ENTRY.created + later, name=name) for later, name in ((1, "b"), (2, "c"))]
+    others[0] = others[0]._replace(type="", cmd="", args="", workload="", collector="", tags=(), tombstone=True)
+    others[0] = others[0]._replace(postprocessors=(), config_id="", environment_id="", tables=())
+    second = struct.pack("<Bq20sI", 1, ENTRY.created + 1, b"\xab" * 20, 0) + text("b") + number(1) + bytes(36)
+    third = struct.pack("<Bq20sI", 0, ENTRY.created + 2, b"\xab" * 20, 2) + b"\x01" * 20 + b"\x02" * 20 + text("c")
+    data = bytes_of(4, FIRST, number(0), DESCRIPTION, second, third, number(0), count=3)
+    assert indexes.encode(index_of(ENTRY, *others)) == data
+    assert decode(data) == index_of(ENTRY, *others)
+
+
+@pytest.mark.parametrize("wrong", [1, 2, 2**32 - 1])
+def test_a_description_that_was_not_said_is_damage(wrong: int) -> None:
+    with pytest.raises(FormatError, match="index 7 is damaged: the description of an entry is missing"):
+        decode(bytes_of(4, FIRST, number(wrong), DESCRIPTION, count=1))
+
+
+def test_an_index_whose_descriptions_would_fill_the_memory_is_refused() -> None:
+    """Two megabytes that say a long description for each of thousands of entries."""
+    long = text("x" * 1_000_000) + bytes(32)
+    entry = struct.pack("<Bq20sI", 0, 0, bytes(20), 0) + text("")
+    data = bytes_of(4, entry, number(0), long, *([entry + number(0)] * 20_000), count=20_001)
+    with pytest.raises(FormatError, match="index 7 is damaged: its descriptions are longer than"):
+        decode(data)
 
 
 def test_version_1_at_byte_level() -> None:
@@ -122,7 +161,7 @@ def test_version_1_at_byte_level() -> None:
     assert old_index.encode(index_of(OLD)) == sealed(payload)
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 3, 4])
 @pytest.mark.parametrize("found", [(), (ENTRY,), (ENTRY, OLD, ENTRY._replace(name="b", tombstone=True))])
 def test_every_truncation_is_detected(version: int, found: tuple[Entry, ...]) -> None:
     data = ENCODERS[version](index_of(*found))
@@ -133,7 +172,7 @@ def test_every_truncation_is_detected(version: int, found: tuple[Entry, ...]) ->
         decode(data + b"\0")
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 3, 4])
 @pytest.mark.parametrize("found", [(), (ENTRY,), (ENTRY, OLD)])
 def test_every_flipped_bit_is_detected(version: int, found: tuple[Entry, ...]) -> None:
     for wrong in flips(ENCODERS[version](index_of(*found))):
@@ -141,7 +180,7 @@ def test_every_flipped_bit_is_detected(version: int, found: tuple[Entry, ...]) -
             decode(wrong)
 
 
-@given(INDEXES, st.sampled_from([1, 3]), st.data())
+@given(INDEXES, st.sampled_from([1, 3, 4]), st.data())
 def test_any_index_notices_a_lost_end_and_a_flipped_bit(made: Index, version: int, data: st.DataObject) -> None:
     whole = ENCODERS[version](made)
     place, bit = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(0, 7))
@@ -158,7 +197,7 @@ def flips(data: bytes) -> Iterator[bytes]:
         yield bytes(wrong)
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 3, 4])
 def test_wrong_content_under_a_right_checksum_is_a_format_error(version: int) -> None:
     """Such as another program would write. Counts and lengths are never believed beyond the file's end."""
     payload = ENCODERS[version](index_of(ENTRY, OLD))[:-20]
@@ -173,7 +212,7 @@ def test_wrong_content_under_a_right_checksum_is_a_format_error(version: int) ->
 
 
 def test_enormous_counts_are_not_believed() -> None:
-    for version in (1, 3):
+    for version in (1, 3, 4):
         with pytest.raises(FormatError):
             decode(sealed(struct.pack("<4sII", b"pidx", version, 2**32 - 1) + bytes(8)))
     entry = struct.pack("<Bq20sI", 0, 0, bytes(20), 2**32 - 1)
@@ -183,7 +222,7 @@ def test_enormous_counts_are_not_believed() -> None:
 
 @pytest.mark.parametrize(
     ("version", "hint"),
-    [(0, "perf import FORMAT"), (2, "perf import FORMAT"), (4, "upgrade perfcore"), (2**32 - 1, "upgrade")],
+    [(0, "perf import FORMAT"), (2, "perf import FORMAT"), (5, "upgrade perfcore"), (2**32 - 1, "upgrade")],
 )
 def test_other_versions_are_refused_with_a_way_out(version: int, hint: str) -> None:
     data = sealed(struct.pack("<4sII", b"pidx", version, 0))
@@ -315,7 +354,10 @@ def test_entering_many_is_entering_one_after_the_other(made: Index, new: list[En
 @given(INDEXES, st.lists(entries(), max_size=3))
 def test_what_is_encoded_after_another_index_is_what_is_encoded_at_once(made: Index, new: list[Entry]) -> None:
     for changed in (indexes.enter(made, new)[0], Index("git", VERSION, tuple(new)), indexes.bury(made, ENTRY)):
-        assert indexes.encode_after(indexes.encode(made), made, changed) == indexes.encode(changed)
+        written = indexes.encode_after(indexes.encode_after(None, made), changed)
+        assert written.data == indexes.encode(changed)
+        again = indexes.enter(changed, new[:1])[0]
+        assert indexes.encode_after(written, again).data == indexes.encode(again)
 
 
 @pytest.mark.parametrize("bad", ["", "-x", "a b", "a@i", "a:b", "a/b", "a\\b", "a\nb", "\x1b[31mred", "x" * 101])

@@ -152,18 +152,18 @@ def test_an_index_under_the_key_of_another_version_is_refused(
 
 def test_the_next_profile_of_a_version_copies_its_index_once(store: Store, register: Register, make: Make) -> None:
     for number in range(400):
-        register(make(number, rows=1, created=number), cmd="sort" * 1_000)
+        register(make(number, rows=1, created=number), cmd=f"{number:04}" * 1_000)
     size = len(store.storage.read(object_key(VERSION)).data)
     tracemalloc.start()
     try:
-        register(make(400, rows=1, created=400), cmd="sort" * 1_000)
+        register(make(400, rows=1, created=400), cmd="0400" * 1_000)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert peak < 2 * size
 
 
-def test_an_index_of_version_1_is_read_and_goes_on_as_version_3(store: Store, register: Register, make: Make) -> None:
+def test_an_index_of_version_1_is_read_and_goes_on_as_the_newest(store: Store, register: Register, make: Make) -> None:
     entry = register(make(1))
     old = old_index.encode(store.read_index("git", VERSION))
     key = object_key(VERSION)
@@ -172,7 +172,16 @@ def test_an_index_of_version_1_is_read_and_goes_on_as_version_3(store: Store, re
     assert (read.profile, read.name, read.type) == (entry.profile, entry.name, "")
     new = register(make(2))
     assert set(store.read_index("git", VERSION).live) == {read, new}
-    assert store.storage.read(key).data[4] == 3
+    assert store.storage.read(key).data[4] == indexes.VERSIONS[-1]
+
+
+def test_the_many_profiles_of_a_version_say_once_what_they_have_in_common(
+    store: Store, register: Register, make: Make
+) -> None:
+    """So that the thousandth is registered as quickly as the first."""
+    for number in range(50):
+        register(make(number, rows=1, created=number), cmd="sort" * 1_000)
+    assert len(store.storage.read(object_key(VERSION)).data) < 4_000 + 50 * 100
 
 
 @pytest.mark.parametrize("end", [0, 3, 4, 11, 40, -1])

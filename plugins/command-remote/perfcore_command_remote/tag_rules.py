@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfcore.model import usable_tags
 from perfcore.model.listener import Listener
 from perfcore.store import index as indexes
 from perfcore.text import plural
-from perfcore_command_remote.holdings import decode_index
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
-_V1 = 1  # the version of the format without tags
-
 
 def refused_tags(key: str, data: bytes) -> list[str]:
     """What to say of an index whose bytes have tags that are none: reading it left them out."""
-    index = decode_index(key, data)
-    if data[4:8] == _V1.to_bytes(4, "little") or len(indexes.encode(index)) == len(data):
+    index = indexes.decode(data, where=key, ruled=False)
+    if all(entry.tags == usable_tags(entry.tags) for entry in index.entries):
         return []
     return [f"tags of {index.version[:10]} that break the rules of `perf tag` are left out"]
 
