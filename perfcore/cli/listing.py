@@ -40,12 +40,9 @@ def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:
         return "damaged", "", waiting.name, clip(printable(waiting.damage), 100)
     tools = tuple(tool.name for tool in profile.postprocessors)
     origin = _made(profile.collector.name, profile.header.type, tools)
-    state = ", ".join(
-        filter(None, ("incomplete" if profile.incomplete else "", "uncommitted changes" if profile.dirty else ""))
-    )
-    if profile.origin and profile.origin != head:
-        state = ", ".join(filter(None, (f"of {profile.origin[:10]}", state)))
-    return origin, moment(profile.created), clip(printable(profile.label), _LABEL), state
+    states = [f"of {profile.origin[:10]}"] if profile.origin and profile.origin != head else []
+    states += ["incomplete"] * profile.incomplete + ["uncommitted changes"] * profile.dirty
+    return origin, moment(profile.created), clip(printable(profile.label), _LABEL), ", ".join(states)
 
 
 def entry_json(number: int, entry: Entry) -> dict[str, Any]:

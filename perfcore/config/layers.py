@@ -151,10 +151,7 @@ class Config(NamedTuple):
 
     def flat(self) -> Iterator[tuple[str, Any, str]]:
         """(key, value, layer) of everything that is set, sorted, then nothing of the defaults."""
-        settings: dict[str, tuple[Any, str]] = {}
-        for layer in self.layers:
-            for key, value in _flatten(layer.values):
-                settings[key] = (value, layer.name)
+        settings = {key: (value, layer.name) for layer in self.layers for key, value in _flatten(layer.values)}
         for key in sorted(settings):
             yield key, *settings[key]
 
@@ -172,8 +169,7 @@ def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
     if not data.strip():
         return Layer(name, {}, path, digest(data, path))
     source = Source(str(path), data)
-    values = documents.parse(data, source.name)
-    if values is None:  # comments only
+    if (values := documents.parse(data, source.name)) is None:  # comments only
         values = {}
     if not isinstance(values, Mapping):
         raise UsageError(f"{path} should hold keys and values")

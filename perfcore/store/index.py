@@ -134,7 +134,7 @@ def storable(entry: Entry) -> Entry:
 class Encoded(NamedTuple):
     """An index, its bytes, and the numbers of the descriptions in them."""
 
-    index: Index
+    decoded: Index
     data: bytes
     numbers: dict[_Description, int]
 
@@ -146,13 +146,13 @@ def encode(index: Index) -> bytes:
 
 def encode_after(earlier: Encoded | None, index: Index) -> Encoded:
     """The index as bytes, quickly where it has the entries of an earlier one and then others."""
-    start = 0 if earlier is None else len(earlier.index.entries)
-    if earlier is None or index[:2] != earlier.index[:2] or index.entries[:start] != earlier.index.entries:
+    start = 0 if earlier is None else len(earlier.decoded.entries)
+    if earlier is None or index[:2] != earlier.decoded[:2] or index.entries[:start] != earlier.decoded.entries:
         start, numbers, before = 0, {}, memoryview(_text(index.vcs) + _text(index.version))
     else:
         numbers, before = dict(earlier.numbers), memoryview(earlier.data)[_HEAD.size : -_CHECKSUM]
-    head = _HEAD.pack(MAGIC, VERSIONS[-1], len(index.entries))
-    parts = (head, before, *(_encode_entry(entry, numbers) for entry in index.entries[start:]))
+    parts: list[bytes | memoryview] = [_HEAD.pack(MAGIC, VERSIONS[-1], len(index.entries)), before]
+    parts += [_encode_entry(entry, numbers) for entry in index.entries[start:]]
     return Encoded(index, b"".join((*parts, sha1(*parts).digest())), numbers)
 
 
@@ -251,11 +251,12 @@ def _decode_entry(reader: _Reader, descriptions: list[tuple[_Description, int]],
         descriptions.append((reader.description(), reader.offset - start))
     elif number > len(descriptions):
         raise FormatError(f"{reader.where} is damaged: the description of an entry is missing")
-    (type, *others), size = descriptions[number]
+    description, size = descriptions[number]
     reader.described += size
     if reader.described > MAX_BYTES:
         raise FormatError(f"{reader.where} is damaged: its descriptions are longer than {MAX_BYTES:,} bytes")
-    return Entry(profile.hex(), created, name, type, tables, *others, bool(flags & _TOMBSTONE))
+    type, tombstone = description[0], bool(flags & _TOMBSTONE)
+    return Entry(profile.hex(), created, name, type, tables, *description[1:], tombstone)
 
 
 class _Reader:
@@ -276,8 +277,7 @@ class _Reader:
         return field
 
     def number(self) -> int:
-        (value,) = _LENGTH.unpack(self.take(_LENGTH.size))
-        return int(value)
+        return int.from_bytes(self.take(_LENGTH.size), "little")
 
     def text(self) -> str:
         return self._decoded(self.take(self.number()))

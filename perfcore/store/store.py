@@ -179,7 +179,7 @@ class Store:
 
     def update_index(self, vcs: str, version: str, change: Callable[[Index], Index]) -> Index:
         """Replace an index by what `change` makes of it, again whenever somebody else was faster."""
-        key = self._index_key(vcs, version)
+        key = object_key(indexes.key_name(vcs, version))
         for _ in range(_TRIES):
             current, tag = self._read_index(vcs, version)
             changed = change(current)
@@ -319,13 +319,11 @@ class Store:
 
     def _secure(self, tables: tuple[str, ...], restore: Callable[[], object] | None) -> None:
         """Make tables look new that are there, or that `restore` puts again."""
-        for _ in range(_RESTORES if restore is not None else 0):
-            try:
+        for put_again in [restore] * _RESTORES if restore else ():
+            with contextlib.suppress(KeyMissingError):
                 self.touch(tables)
                 return
-            except KeyMissingError:
-                assert restore is not None
-                restore()
+            put_again()
         self.touch(tables)
 
     def _reuse(self, id: str, data: bytes) -> bool:
@@ -343,14 +341,14 @@ class Store:
         return True
 
     def _read_index(self, vcs: str, version: str) -> tuple[Index, str | None]:
-        key = self._index_key(vcs, version)
+        key = object_key(indexes.key_name(vcs, version))
         try:
             data, tag = self.storage.read(key)
         except KeyMissingError:
             return Index(vcs=vcs, version=version), None
         try:
             if self._written is not None and self._written.data == data:
-                index = self._written.index
+                index = self._written.decoded
             else:
                 index = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
         except FormatError as error:
@@ -358,10 +356,6 @@ class Store:
         if (index.vcs, index.version) not in ((vcs, version), ("", version)):
             raise FormatError(f"{key} is the index of {index.version}, not of {version}")
         return index, tag
-
-    @staticmethod
-    def _index_key(vcs: str, version: str) -> str:
-        return object_key(indexes.key_name(vcs, version))
 
 
 def too_large(row: Listed) -> str:
