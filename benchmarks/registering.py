@@ -1,10 +1,11 @@
 """What the k-th profile of a version takes to be registered, beside the first, and how long its index is.
 
-    python benchmarks/registering.py [--profiles 5000] [--block 250] [--rounds 3]
+    python benchmarks/registering.py [--profiles 5000] [--commands 20] [--block 500] [--rounds 3]
 
 One process registers one profile after the other, as a collector that measures a large suite does; then its index is
 decoded, as the next command does. Figures are user and system time of blocks of registrations, without what is waited
-for the disk; the ratios are medians over the rounds, each in a new store. Needs perfcore with `storage-local`.
+for the disk; the ratios are medians over the rounds, each in a new store. Profiles of one command have the same entry
+but for their name and time. Needs perfcore with `storage-local`.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from perfcore.hookspecs import Storage
 
 VERSION = "c0" * 20
-ID = "e" * 40  # of a configuration and of an environment
+ENVIRONMENT = "e" * 40
 CONTENT = b'{"a profile": "%s", "number": %d}'
 SIZE = 1_500  # bytes of a profile of few runs
 
 
-def register(store: Store, number: int) -> None:
+def register(store: Store, number: int, command: int) -> None:
     content = CONTENT % (b"x" * SIZE, number)
     entry = Entry(
         profile=objects.identify(objects.Object("profile", "time", content)),
@@ -40,25 +41,25 @@ def register(store: Store, number: int) -> None:
         name=f"time-suite-{number:06}.perf",
         type="time",
         cmd="python",
-        args=f"suite.py --size {number % 20}",
+        args=f"suite.py --size {command}",
         workload="small",
         collector="time",
-        config_id=ID,
-        environment_id=ID,
+        config_id=f"{command:040x}",
+        environment_id=ENVIRONMENT,
     )
     store.register("git", VERSION, content, "time", entry)
 
 
-def measure(profiles: int, block: int) -> tuple[list[float], int, float]:
+def measure(profiles: int, commands: int, block: int) -> tuple[list[float], int, float]:
     """(seconds of CPU for a registration of each block, bytes of the index, seconds to decode it)."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(cast("Storage", LocalStorage(Path(folder) / "store")))
-        register(store, -1)  # makes the folders
+        register(store, -1, 0)  # makes the folders
         blocks = []
         for first in range(0, profiles, block):
             start = time.process_time()
             for number in range(first, first + block):
-                register(store, number)
+                register(store, number, number % commands)
             blocks.append((time.process_time() - start) / block)
         data = store.storage.read(object_key(VERSION)).data
         start = time.process_time()
@@ -69,10 +70,11 @@ def measure(profiles: int, block: int) -> tuple[list[float], int, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profiles", type=int, default=5_000)
-    parser.add_argument("--block", type=int, default=250)
+    parser.add_argument("--commands", type=int, default=20, help="how many different ones")
+    parser.add_argument("--block", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    measured = [measure(options.profiles, options.block) for _ in range(options.rounds)]
+    measured = [measure(options.profiles, options.commands, options.block) for _ in range(options.rounds)]
     for number, times in enumerate(zip(*(blocks for blocks, _, _ in measured), strict=True), 1):
         ratio = statistics.median(seconds / blocks[0] for seconds, (blocks, _, _) in zip(times, measured, strict=True))
         milliseconds = statistics.median(times) * 1e3
