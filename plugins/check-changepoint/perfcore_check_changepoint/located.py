@@ -16,14 +16,19 @@ from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
 
 
-class MeasuredVersions(msgspec.Struct, frozen=True, eq=False):
-    """The versions that were measured in one environment, by their indexes in the series, and their runs. `base` is the
-    version that was measured before the first of them in any environment, None where there is none."""
+class Places(msgspec.Struct, frozen=True, eq=False):
+    """The versions that were measured in one environment, by their indexes in the series. `base` is the version that
+    was measured before the first of them in any environment, None where there is none."""
 
     environment: str
     positions: Indexes
-    runs: Runs
     base: int | None
+
+
+class MeasuredVersions(Places, frozen=True, eq=False):
+    """The same with their runs."""
+
+    runs: Runs
 
 
 class LocatedChange(msgspec.Struct, frozen=True, eq=False):
@@ -36,7 +41,7 @@ class LocatedChange(msgspec.Struct, frozen=True, eq=False):
     history: str
 
     @classmethod
-    def of_union(cls, change: ChangePoint, union: Indexes, measured: MeasuredVersions) -> LocatedChange:
+    def of_union(cls, change: ChangePoint, union: Indexes, measured: Places) -> LocatedChange:
         """A change whose versions are counted in a union of those of several series, in the versions of its own."""
 
         def own(index: int) -> int:

@@ -24,7 +24,7 @@ from perfcore_check_changepoint import detection, model
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
-from perfcore_check_changepoint.series import NORMAL, median, read
+from perfcore_check_changepoint.series import NORMAL, median, middles_of_ordered, read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,22 +104,29 @@ def common(centers: Floats, voting: NDArray[np.bool_], penalty: float, confidenc
 def _estimated(rows: Floats, penalty: float) -> tuple[Floats, Floats, Floats]:
     """The machine's factor in the measured versions, for each series its estimate from all others, and the noise of
     every series."""
-    medians = np.array([middle(row) for row in rows])[:, None]
-    factor = _weighted_medians(rows - medians, np.ones(len(rows)))
+    factor = _weighted_medians(rows - _middles(rows)[:, None], np.ones(len(rows)))
     others = np.broadcast_to(factor, rows.shape)
     spreads = np.ones(len(rows))
     for _ in range(_ROUNDS):
         shares = _shares(rows, others)[0]
         residuals = rows - shares[:, None] * others
-        levels = np.array([_levels(row, penalty) for row in residuals])
+        levels = levels_of(residuals, penalty)
         spreads = noise_of(residuals - levels)
         factor, others = shared_factor(rows - levels, shares, spreads)
     return factor, others, spreads
 
 
 def _shares(rows: Floats, others: Floats) -> tuple[Floats, Floats]:
-    estimates = [_share(row, factor) for row, factor in zip(rows, others, strict=True)]
-    return np.array([share for share, _ in estimates]), np.array([moves for _, moves in estimates])
+    """The share of every series, and the number of moves of the machine that it rests on."""
+    shares, moves = np.ones(len(rows)), np.zeros(len(rows))
+    whole = np.isfinite(rows).all(axis=1)
+    if whole.any():
+        shares[whole], moves[whole] = _slopes(np.diff(rows[whole]), np.diff(others[whole]))
+    for number in np.flatnonzero(~whole).tolist():
+        measured = np.isfinite(rows[number])
+        steps, common = np.diff(rows[number, measured]), np.diff(others[number, measured])
+        shares[number], moves[number] = (one.item() for one in _slopes(steps[None], common[None]))
+    return shares, moves
 
 
 def middle(row: Floats) -> float:
@@ -128,28 +135,55 @@ def middle(row: Floats) -> float:
     return median(finite) if len(finite) else 0.0
 
 
-def _share(row: Floats, factor: Floats) -> tuple[float, float]:
-    """The slope of a series' differences over those of the machine, by least squares in which outliers count less, and
-    the number of moves of the machine that it rests on. Series are much alike, so the prior is a share of 1 until
-    several moves contradict it; else a change of code in a version in which the machine changed as well would make its
-    own share. No series moves against the machine."""
-    measured = np.flatnonzero(np.isfinite(row))
-    differences, common = np.diff(row[measured]), np.diff(factor[measured])
-    if not common.any():
-        return 1.0, 0.0
-    power, largest = float(common @ common), float((common**2).max())
-    share, moves = 1.0, power / largest
+def _middles(rows: Floats) -> Floats:
+    """Those of rows."""
+    if rows.shape[1] and np.isfinite(rows).all():  # as nearly always
+        return middles_of_ordered(np.sort(rows, axis=1))
+    return np.array([middle(row) for row in rows])
+
+
+def _slopes(differences: Floats, common: Floats) -> tuple[Floats, Floats]:
+    """The slope of the differences of every series (row) over those of the machine, by least squares in which outliers
+    count less, and the number of moves of the machine that it rests on. Series are much alike, so the prior is a share
+    of 1 until several moves contradict it; else a change of code in a version in which the machine changed as well
+    would make its own share. No series moves against the machine."""
+    squares = common**2
+    largest = squares.max(axis=1, initial=0.0)
+    moving = common.any(axis=1)
+    shares, moves = np.ones(len(common)), np.zeros(len(common))
+    shares[moving], moves[moving] = _of_moving(differences[moving], common[moving], largest[moving])
+    return shares, moves
+
+
+def _of_moving(differences: Floats, common: Floats, largest: Floats) -> tuple[Floats, Floats]:
+    moves = _dots(common, common) / largest
+    shares = np.ones(len(common))
     for _ in range(3):
-        residuals = np.abs(differences - share * common)
-        spread = NORMAL * median(residuals)
-        weight = np.minimum(1.0, 3 * spread / np.maximum(residuals, 1e-300))
-        prior = (spread / _ALIKE) ** 2 + largest / moves
-        share = (float((weight * differences) @ common) + prior) / (float((weight * common) @ common) + prior)
-    return min(max(share, 0.0), 3.0), moves
+        residuals = np.abs(differences - shares[:, None] * common)
+        spreads = NORMAL * _middles(residuals)
+        weights = np.minimum(1.0, 3 * spreads[:, None] / np.maximum(residuals, 1e-300))
+        prior = np.array([(spread / _ALIKE) ** 2 for spread in spreads.tolist()]) + largest / moves
+        shares = (_dots(weights * differences, common) + prior) / (_dots(weights * common, common) + prior)
+    return np.minimum(np.maximum(shares, 0.0), 3.0), moves
+
+
+def _dots(first: Floats, second: Floats) -> Floats:
+    return np.array([one @ other for one, other in zip(first, second, strict=True)])
+
+
+def levels_of(rows: Floats, penalty: float) -> Floats:
+    """The level of every series at every version, found quickly."""
+    starts = model.quick_of_rows(rows, penalty)
+    return np.array(
+        [
+            _stepped(row, starts[number]) if number in starts else _levels(row, penalty)
+            for number, row in enumerate(rows)
+        ]
+    )
 
 
 def _levels(row: Floats, penalty: float) -> Floats:
-    """The level of a series at every version, found quickly."""
+    """Those of one."""
     points = read(Runs.of_floats(row, np.ones(len(row), dtype=np.int64)))
     if points is None or len(points) < detection.SHORTEST:
         return np.full(len(row), middle(row))
@@ -166,7 +200,7 @@ def _stepped(row: Floats, starts: Sequence[int]) -> Floats:
 
 def noise_of(left: Floats) -> Floats:
     """The noise of every series; none is taken for much more exact than most, or it would be the machine."""
-    spreads = np.array([middle(np.abs(row)) for row in left]) * NORMAL
+    spreads = _middles(np.abs(left)) * NORMAL
     return np.maximum(spreads, max(0.5 * median(spreads), 1e-12))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from perfcore.model import Change
 from perfcore.model.record import replace
 from perfcore_check_changepoint import suite, wording
-from perfcore_check_changepoint.located import MachineStep, MeasuredVersions, identity, ratios
+from perfcore_check_changepoint.located import MachineStep, Places, identity, ratios
 from perfcore_check_changepoint.replacement import Continuation
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _MACHINE = "machine"
 
 
 def environments(
-    series: Series, measured: Sequence[MeasuredVersions], continuations: Sequence[Continuation], confidence: float
+    series: Series, measured: Sequence[Places], continuations: Sequence[Continuation], confidence: float
 ) -> list[Placed]:
     """The versions that were the first to be measured in a new environment, or with which it continues another."""
     continuing = {continuation.after: continuation for continuation in continuations}
@@ -57,7 +57,7 @@ def _continued(series: Series, continuation: Continuation, confidence: float) ->
 
 
 def steps(
-    series: Series, measured: Sequence[MeasuredVersions], moved: Sequence[MachineStep], settings: ChangepointSettings
+    series: Series, measured: Sequence[Places], moved: Sequence[MachineStep], settings: ChangepointSettings
 ) -> list[Placed]:
     """The versions in which the machine changed without saying so, of those that the series was measured around."""
     spans = {history.environment: (int(history.positions[0]), int(history.positions[-1])) for history in measured}

@@ -20,9 +20,17 @@ from msgspec.structs import replace
 
 from perfcore_check_changepoint import noise
 from perfcore_check_changepoint.noise import Density
-from perfcore_check_changepoint.partition import Floats, partition_at, stretch_means
+from perfcore_check_changepoint.partition import Floats, partition_at, starts_of_rows, stretch_means
 from perfcore_check_changepoint.runs import Indexes
-from perfcore_check_changepoint.series import Points, distinct, in_logarithms, median, within
+from perfcore_check_changepoint.series import (
+    Points,
+    distinct,
+    in_logarithms,
+    median,
+    read_rows,
+    running_medians,
+    within,
+)
 from perfcore_check_changepoint.spread import spread_shifts, spreads
 from perfcore_check_changepoint.waves import bounded, wave
 
@@ -321,6 +329,22 @@ def quick(points: Points, penalty: float) -> list[int]:
     """The first points of the stretches if noise is independent and normal."""
     plain = noise.normal(1.0, BOUND * penalty)
     return independent(points, level_candidates(points), plain, penalty).starts
+
+
+def quick_of_rows(rows: Floats, penalty: float) -> dict[int, list[int]]:
+    """The same of series (rows) of one run for each point, by their numbers; without those that are not as most."""
+    read = read_rows(rows)
+    if read is None:
+        return {}
+    ends = (running_medians(read.centers[:, part], 3) for part in (slice(_END), slice(-_END, None)))
+    plain = noise.normal(1.0, BOUND * penalty)
+    grids = [plain.grid(row, None) for row in np.concatenate((read.medians, *ends), axis=1)]
+    sizes = list(map(len, grids))
+    levels = np.zeros((len(grids), max(sizes)))
+    for padded, grid in zip(levels, grids, strict=True):
+        padded[: len(grid)] = grid
+    starts = starts_of_rows(plain.cost(read.centers, levels), sizes, penalty, read.cuts)
+    return dict(zip(read.numbers.tolist(), starts, strict=True))
 
 
 def _is_ordered(points: Points) -> bool:

@@ -58,13 +58,13 @@ class Density(msgspec.Struct, frozen=True, eq=False):
 
     def cost(self, values: Floats, levels: Floats, spread: Floats | None = None) -> Floats:
         """The excess of every value (rows) at every level (columns), where the noise of the value is that many times
-        the typical one."""
+        the typical one. Several series, which are rows themselves, have levels of their own."""
         if spread is not None:
             scaled = (values[:, None] - levels) / (spread * self.step)[:, None]
             return self.excess.take(np.rint(np.clip(scaled, -_HALF, _HALF)).astype(np.intp) + _HALF)
         cells = np.rint(values / self.step).astype(np.intp)
         cells += _HALF
-        apart = cells[:, None] - np.rint(levels / self.step).astype(np.intp)
+        apart = cells[..., None] - np.rint(levels / self.step).astype(np.intp)[..., None, :]
         costs: Floats = self.excess.take(apart, mode="clip")
         return costs
 

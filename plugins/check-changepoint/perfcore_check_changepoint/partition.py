@@ -21,6 +21,8 @@ import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 Floats: TypeAlias = "NDArray[np.float64]"
@@ -61,6 +63,38 @@ def partition_at(stay: Floats, move: Floats | None, penalty: float, cuts: Indexe
     starts = cuts.take(coarse.starts).tolist()
     saved = _moved(starts, coarse.levels, stay, move)
     return Partition(starts, coarse.levels, coarse.cost - saved)
+
+
+def starts_of_rows(costs: Floats, levels: Sequence[int], penalty: float, cuts: NDArray[np.bool_]) -> list[list[int]]:
+    """Where the stretches of several series begin, as `partition_at` has it for each: `costs` are those of series,
+    points and levels, of which each series has so many. A step of NumPy for all of them takes hardly longer than one
+    for one."""
+    count, points = cuts.shape
+    lengths = np.count_nonzero(cuts, axis=1)
+    joined = np.add.reduceat(costs.reshape(count * points, -1), cuts.ravel().nonzero()[0])
+    ends = lengths.cumsum()
+    stay = np.zeros((count, int(lengths.max()), costs.shape[2]))  # what comes after the end of a series is not asked
+    stay[np.repeat(np.arange(count), lengths), np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)] = joined
+    for number, own in enumerate(levels):
+        stay[number, :, own:] = np.inf  # no level of this series
+    least, moved = np.empty(stay.shape), np.empty(stay.shape[:2])
+    last = stay[:, 0]
+    least[:, 0], lowest = last, last.min(axis=1, keepdims=True)
+    for point in range(1, stay.shape[1]):
+        bound, row = moved[:, point - 1, None], least[:, point]
+        np.add(lowest, penalty, out=bound)
+        np.minimum(last, bound, out=row)
+        row += stay[:, point]
+        last, lowest = row, np.minimum.reduce(row, axis=1, keepdims=True)
+    every = []
+    for number, (own, length) in enumerate(zip(levels, lengths.tolist(), strict=True)):
+        found = _backward(least[number, :length, :own], moved[number], stay[number], None, 0.0)
+        starts = found.starts
+        if starts and length < points:
+            starts = cuts[number].nonzero()[0].take(starts).tolist()
+            _moved(starts, found.levels, costs[number], None)
+        every.append(starts)
+    return every
 
 
 def _moved(starts: list[int], levels: list[int], stay: Floats, move: Floats | None) -> float:
@@ -148,31 +182,36 @@ def places(values: Floats, noise: Floats | None = None) -> Indexes:
     """The points, beside the first, at which a stretch may begin: those where the sums of neighbours on both sides
     differ most, in what the noise of each point, of 1 where none is given, makes of it. All of them where they are
     few."""
-    count = len(values)
+    return are_places(values, noise).nonzero()[0]
+
+
+def are_places(values: Floats, noise: Floats | None) -> NDArray[np.bool_]:
+    """Of each point, in rows where there are several series, whether it is one of these."""
+    count = values.shape[-1]
     if count <= _ALL:
-        return np.arange(count)
+        return np.ones(values.shape, dtype=bool)
     sums = _sums(values)
     squares = None if noise is None else _sums(noise * noise)
-    chosen = np.zeros(count, dtype=bool)
-    chosen[0] = True
+    chosen = np.zeros(values.shape, dtype=bool)
+    chosen[..., 0] = True
     for width, least in _WIDTHS:
-        middle = sums[width : count - width + 1]
-        apart = np.abs(sums[2 * width :] + sums[: count - 2 * width + 1] - 2 * middle)
-        inner = apart[1:-1]
+        middle = sums[..., width : count - width + 1]
+        apart = np.abs(sums[..., 2 * width :] + sums[..., : count - 2 * width + 1] - 2 * middle)
+        inner = apart[..., 1:-1]
         if squares is None:
             above = inner > least * math.sqrt(2 * width)
         else:
             above = inner > least * np.sqrt(squares[2 * width :] - squares[: count - 2 * width + 1])[1:-1]
-        chosen[width + 1 : count - width] |= above & (inner >= apart[:-2]) & (inner > apart[2:])
+        chosen[..., width + 1 : count - width] |= above & (inner >= apart[..., :-2]) & (inner > apart[..., 2:])
     near = _WIDTHS[0][0] + 1
-    chosen[:near] = chosen[-near:] = True
-    return chosen.nonzero()[0]
+    chosen[..., :near] = chosen[..., -near:] = True
+    return chosen
 
 
 def _sums(values: Floats) -> Floats:
     """The sums of the values before each place, and of all."""
-    sums = np.zeros(len(values) + 1)
-    np.add.accumulate(values, out=sums[1:])
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.add.accumulate(values, axis=-1, out=sums[..., 1:])
     return sums
 
 

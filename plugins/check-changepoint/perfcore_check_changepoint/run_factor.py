@@ -69,7 +69,10 @@ class _Benchmark(msgspec.Struct, frozen=True, eq=False):
 
 
 def _of_suite(suite: Sequence[_Benchmark]) -> list[Series]:
-    counts = np.array([_usual(column) for column in zip(*(member.counts.tolist() for member in suite), strict=True)])
+    counts = suite[0].counts
+    if any(not np.array_equal(member.counts, counts) for member in suite):
+        columns = zip(*(member.counts.tolist() for member in suite), strict=True)
+        counts = np.array(list(map(_usual, columns)))
     if counts.sum() - np.count_nonzero(counts) < _FEWEST:
         return [member.series for member in suite]
     residuals = np.array([_residuals(member, counts) for member in suite])

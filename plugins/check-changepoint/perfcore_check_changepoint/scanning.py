@@ -7,6 +7,7 @@ continues its former series, and one that replaces another continues that one's,
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -33,7 +34,15 @@ from perfcore_check_changepoint import (
     windows,
     wording,
 )
-from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, identity, once, ratios
+from perfcore_check_changepoint.located import (
+    LocatedChange,
+    MachineStep,
+    MeasuredVersions,
+    Places,
+    identity,
+    once,
+    ratios,
+)
 from perfcore_check_changepoint.machine_events import Placed
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
@@ -90,9 +99,10 @@ def scan_many(
                 hint="give every series all versions, with no values where nothing was measured",
             )
     if windows.is_long(len(many[0].versions)):
-        histories = [_measured(series) for series in many]
-        if all(replacement.joined(series, own) is None for series, own in zip(many, histories, strict=True)):
-            return _scan_windows(many, histories, settings, memory)
+        places = list(map(_places, many))
+        several = (series for series, own in zip(many, places, strict=True) if len(own) > 1)
+        if all(replacement.joined(series, _measured(series)) is None for series in several):
+            return _scan_windows(many, places, settings, memory)
     originals, given = many, list(run_factor.without(many))
     adjusted = [series is not original for series, original in zip(given, originals, strict=True)]
     own_histories = [_measured(series) for series in given]
@@ -154,7 +164,7 @@ def scan_many(
 
 def _scan_windows(
     many: Sequence[Series],
-    histories: Sequence[Sequence[MeasuredVersions]],
+    histories: Sequence[Sequence[Places]],
     settings: ChangepointSettings,
     memory: MutableMapping[str, bytes],
 ) -> Sequence[Sequence[Change]]:
@@ -256,8 +266,7 @@ def _of_environment(series: Series, positions: Sequence[int], environment: str) 
 def _window(many: Sequence[Series], settings: ChangepointSettings) -> windows.WindowChanges:
     """What `scan_many` detects in series of one machine, before anybody is told."""
     given = run_factor.without(many)
-    histories = [_measured(series) for series in given]
-    aligned = [_in_one_session(series, own) for series, own in zip(given, histories, strict=True)]
+    aligned = [_in_one_session(series, _measured(series)) if _meet(series) else series for series in given]
     is_code = _measured_in_turn(given, range(len(many[0].versions)))
     is_small = len(many) < suite.SMALL
     result = suite.detect_many(
@@ -268,7 +277,7 @@ def _window(many: Sequence[Series], settings: ChangepointSettings) -> windows.Wi
     )
     machine = result.machine
     if is_small and any(map(is_code, machine.changes)):  # the code of all of them changed
-        alone = tuple(_detected_alone(series, own, settings) for series, own in zip(given, histories, strict=True))
+        alone = tuple(_detected_alone(series, _measured(series), settings) for series in given)
         return windows.WindowChanges(alone, (False,) * len(many), ())
     return windows.WindowChanges(
         changes=result.changes,
@@ -297,6 +306,12 @@ def _measured_in_turn(many: Sequence[Series], positions: Sequence[int]) -> Calla
     return lambda step: sessions.shared(many, positions[step.index - 1], positions[step.index])
 
 
+def _meet(series: Series) -> bool:
+    """Whether a session measured several versions, or may have: sessions that met none have no offset to be told."""
+    names = [name for of_version in series.sessions for name, _ in of_version if name]
+    return len(set(names)) < len(names)
+
+
 def _in_one_session(series: Series, measured: Sequence[MeasuredVersions]) -> Series:
     """The series without the offsets of its sessions: with them, the machine would seem to change in every version."""
     values = list(series.values)
@@ -318,6 +333,18 @@ def _check(series: Series) -> None:
         )
 
 
+def _places(series: Series) -> Sequence[Places]:
+    """Where each environment measured, which takes no look at single runs if one measured all versions, as mostly."""
+    with contextlib.suppress(OverflowError, TypeError):  # a number that no float can hold, or of another library
+        if (
+            all(series.values)
+            and _is_of_one(series, series.environments[0])
+            and math.isfinite(sum(map(sum, series.values)))  # then each of them is
+        ):
+            return [Places(series.environments[0], np.arange(len(series.values)), None)]
+    return _measured(series)
+
+
 def _measured(series: Series) -> list[MeasuredVersions]:
     """The versions that were measured, by environment, in the order in which these first appear."""
     runs = Runs.of(series.values, series.sessions)
@@ -332,8 +359,8 @@ def _measured(series: Series) -> list[MeasuredVersions]:
         MeasuredVersions(
             environment,
             positions[chosen_points],
-            environment_runs,
             int(positions[chosen_points[0] - 1]) if chosen_points[0] else None,
+            environment_runs,
         )
         for environment, (chosen_points, environment_runs) in zip(
             numbers, runs.chosen(positions).groups(owners, len(numbers)), strict=True

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from perfcore_check_changepoint.partition import Floats, places
+from perfcore_check_changepoint.partition import Floats, are_places, places
 from perfcore_check_changepoint.runs import Indexes, Runs
 
 if TYPE_CHECKING:
@@ -167,6 +167,39 @@ def read(given: Runs) -> Points | None:
     )
 
 
+class Rows(msgspec.Struct, frozen=True, eq=False):
+    """What `Points` has of several series at once, each of one run for every point: `numbers` says which these are, and
+    `cuts` of each point (column) whether a stretch may begin there."""
+
+    numbers: Indexes
+    centers: Floats
+    medians: Floats
+    cuts: NDArray[np.bool_]
+
+
+def read_rows(rows: Floats) -> Rows | None:
+    """The same of series (rows) whose points all have one run, in a fraction of the time that they take one by one.
+    Those for which more has to be looked at are left out; None where that are all of them."""
+    if rows.shape[1] <= _NEIGHBOURS:
+        return None
+    sizes = np.abs(rows).max(axis=1)
+    numbers = np.flatnonzero((sizes <= _LARGE) & ((sizes >= _SMALL) | (sizes == 0)))  # none of them is NaN
+    half = rows.shape[1] // 2
+    flat = rows[numbers]
+    ordered = np.sort(flat, axis=1)
+    origins = ordered[:, half, None].copy()
+    flat -= origins
+    ordered -= origins
+    flat -= middles_of_ordered(ordered)[:, None]
+    units = np.array([_spread(row) for row in flat])
+    numbers, flat, units = numbers[units > 0], flat[units > 0], units[units > 0]
+    if not len(numbers):
+        return None
+    centers = _standard(flat, units[:, None])
+    middles = running_medians(centers, _NEIGHBOURS)
+    return Rows(numbers, centers, middles, are_places(_near(centers, middles, None), None))
+
+
 def _noise_of_machines(values: Floats, point: Indexes, machines: Indexes) -> Floats | None:
     """The noise of every run on its machine, where that of the whole series is about 1. An estimate is off as well, so
     only as much of its distance from the mean of all machines counts as is not explained by that: the share
@@ -251,6 +284,13 @@ def middle_of_ordered(values: Floats) -> float:
     return values.item(half) if len(values) % 2 else values.item(half - 1) * 0.5 + values.item(half) * 0.5
 
 
+def middles_of_ordered(rows: Floats) -> Floats:
+    """The medians of rows in order."""
+    half = rows.shape[1] // 2
+    middles: Floats = rows[:, half] if rows.shape[1] % 2 else rows[:, half - 1] * 0.5 + rows[:, half] * 0.5
+    return middles
+
+
 def medians(runs: Floats, first: Indexes, point: Indexes) -> Floats:
     """Those of every point, of its runs."""
     counts = np.diff(np.append(first, len(runs)))
@@ -296,17 +336,18 @@ def within(values: Floats, bound: float) -> Floats:
 
 
 def running_medians(values: Floats, width: int) -> Floats:
-    """Medians of `width` neighbours (3 or 5), as many as fit."""
-    if len(values) < width:
+    """Medians of `width` neighbours (3 or 5), as many as fit; also those of rows, in which one fits."""
+    if values.shape[-1] < width:
         return np.array([median(values)])
     # Comparisons of whole arrays (W. Paeth, 1990, Graphics Gems): several times as fast as windows put in order.
-    low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
+    before, after = values[..., :-1], values[..., 1:]
+    low, high = np.minimum(before, after), np.maximum(before, after)
     if width == _THREE:
-        return _middle_of(low[:-1], high[:-1], values[2:])
-    count = len(values) - width + 1
-    lower = np.maximum(low[:count], low[2 : count + 2])
-    upper = np.minimum(high[:count], high[2 : count + 2])
-    return _middle_of(np.minimum(lower, upper), np.maximum(lower, upper), values[width - 1 :])
+        return _middle_of(low[..., :-1], high[..., :-1], values[..., 2:])
+    count = values.shape[-1] - width + 1
+    lower = np.maximum(low[..., :count], low[..., 2 : count + 2])
+    upper = np.minimum(high[..., :count], high[..., 2 : count + 2])
+    return _middle_of(np.minimum(lower, upper), np.maximum(lower, upper), values[..., width - 1 :])
 
 
 def _middle_of(low: Floats, high: Floats, other: Floats) -> Floats:
@@ -316,19 +357,20 @@ def _middle_of(low: Floats, high: Floats, other: Floats) -> Floats:
 
 
 def _near(amounts: Floats, inner: Floats, noise: Floats | None) -> Floats:
-    """The amounts, none of them far from the medians of their neighbours, of which `inner` are those that have some on
-    both sides. `noise` is that of each amount, or 1."""
-    if len(amounts) < _NEIGHBOURS:
+    """The amounts, or rows of them, none far from the medians of their neighbours, of which `inner` are those that have
+    some on both sides. `noise` is that of each amount, or 1."""
+    if amounts.shape[-1] < _NEIGHBOURS:
         return amounts
     edge = _NEIGHBOURS // 2
-    middles = np.empty(len(amounts))
-    middles[:edge], middles[edge:-edge], middles[-edge:] = inner[0], inner, inner[-1]
+    middles = np.empty(amounts.shape)
+    middles[..., :edge], middles[..., -edge:] = inner[..., :1], inner[..., -1:]
+    middles[..., edge:-edge] = inner
     reach = _CLIP if noise is None else _CLIP * noise
     bounded: Floats = np.minimum(np.maximum(amounts, middles - reach), middles + reach)
     return bounded
 
 
-def _standard(values: Floats, unit: float) -> Floats:
+def _standard(values: Floats, unit: float | Floats) -> Floats:
     """In units of the noise, clipped to the range in which integers can count cells."""
     with np.errstate(over="ignore"):
         near = np.minimum(np.maximum(values / unit, -_FARTHEST), _FARTHEST)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from perfcore_check_changepoint import ChangePoint, drift, model, noise, partition, position, sizes, spread
+from perfcore_check_changepoint import ChangePoint, drift, machine, model, noise, partition, position, sizes, spread
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Runs
 from perfcore_check_changepoint.series import Points, median, middle_of_ordered, read, running_medians
@@ -158,3 +158,29 @@ def test_a_beginning_moves_to_where_it_costs_least(moving: bool) -> None:
         saved = partition._moved(starts, [0, 1], stay, move)
         assert starts == [near[int(np.argmin(costs))]]
         assert saved == pytest.approx(costs[8] - min(costs))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_levels_of_all_series_are_those_of_each(seed: int) -> None:
+    """Among them are series that have to be looked at one by one: with gaps, constant ones, and very large amounts."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(int(random.integers(1, 12)), int(random.integers(4, 600))))
+    for row in rows:
+        for place in random.integers(0, len(row), size=int(random.integers(0, 4))):
+            row[place:] += float(random.choice([1.0, -3.0, 10.0]))
+    rows[0] *= [1.0, 1e120, 0.0, 1e-120][seed % 4]
+    rows = np.round(rows, 1) if seed % 5 == 0 else rows
+    rows[random.random(rows.shape) < [0.0, 0.001, 0.1][seed % 3]] = math.nan
+    together = machine.levels_of(rows, PENALTY)
+    assert np.array_equal(together, [machine._levels(row, PENALTY) for row in rows], equal_nan=True)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_shares_of_all_series_are_those_of_each(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    factor = np.where(random.random(200) < 0.05, random.normal(size=200), 0.0).cumsum()
+    rows = factor * random.uniform(0, 2, size=(8, 1)) + random.normal(size=(8, 200)) * 0.1
+    rows[random.random(rows.shape) < [0.0, 0.001][seed % 2]] = math.nan
+    others = factor + random.normal(size=rows.shape) * 0.01 * (seed % 3)
+    each = [machine._shares(row[None], other[None]) for row, other in zip(rows, others, strict=True)]
+    assert np.array_equal(machine._shares(rows, others), np.concatenate(each, axis=1))

@@ -144,7 +144,11 @@ def _rows_of_runs(table: Table) -> tuple[NDArray[np.intp], NDArray[np.intp], lis
     rows = np.flatnonzero(has_run)
     if column is None or not len(rows):
         return np.arange(table.rows), np.zeros(table.rows, dtype=np.intp), [None]
-    first, groups = np.unique(np.asarray(column.data)[rows], return_index=True, return_inverse=True)[1:]
+    numbers = np.asarray(column.data)[rows]
+    if (numbers[1:] > numbers[:-1]).all():  # as nearly always: a row for each run, in order
+        first = groups = np.arange(len(rows))
+    else:
+        first, groups = np.unique(numbers, return_index=True, return_inverse=True)[1:]
     return rows, groups, [column[int(rows[i])] for i in first]
 
 

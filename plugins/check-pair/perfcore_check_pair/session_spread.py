@@ -195,7 +195,10 @@ def differences(series: Series, environment: str, target: str | None) -> Iterato
         _Measured(series.versions[position], _by_session(series, position, runs), len(runs), level)
         for position, runs, level in zip(positions, amounts, levels, strict=True)
     ]
-    noise = _noise([runs for version in measured for runs in version.sessions.values()])
+    if any(len(version.sessions) > 1 for version in measured):
+        noise = _noise([runs for version in measured for runs in version.sessions.values()])
+    else:  # as nearly always
+        noise = _noise(amounts)
     for version in measured:
         if len(version.sessions) > 1:
             parts = [
@@ -230,15 +233,21 @@ class _Measured(NamedTuple):
     level: float
 
 
-def _logarithms(values: Sequence[Sequence[float]]) -> list[Array]:
+def _logarithms(values: Sequence[Sequence[float]]) -> Sequence[Array] | Array:
+    """Those of each measurement, as rows where all have as many runs."""
     lengths = list(map(len, values))
     every = np.log(np.fromiter(chain.from_iterable(values), dtype=np.float64, count=sum(lengths)))
+    if lengths and lengths.count(lengths[0]) == len(lengths):
+        return every.reshape(len(lengths), -1)
     ends = list(accumulate(lengths, initial=0))
     return [every[start:end] for start, end in pairwise(ends)]
 
 
-def _of_each(of_rows: Callable[[Array], Array], measurements: Sequence[Array]) -> list[float]:
+def _of_each(of_rows: Callable[[Array], Array], measurements: Sequence[Array] | Array) -> list[float]:
     """A figure of each measurement. Most have as many runs as others, so that NumPy takes a few steps for all."""
+    if isinstance(measurements, np.ndarray):
+        listed: list[float] = of_rows(measurements).tolist()
+        return listed
     by_count: dict[int, list[int]] = {}
     for index, runs in enumerate(measurements):
         by_count.setdefault(len(runs), []).append(index)
@@ -253,17 +262,19 @@ def _of_each(of_rows: Callable[[Array], Array], measurements: Sequence[Array]) -
 def _by_session(series: Series, position: int, amounts: Array) -> Mapping[object, Array]:
     """The runs of a version by session. Those of no known session share one of their own."""
     sessions = series.sessions[position] if series.sessions else ()
-    if sum(count for _, count in sessions) != len(amounts):
-        sessions = (("", len(amounts)),)
-    if len(sessions) == 1:
+    if len(sessions) == 1 and sessions[0][1] == len(amounts):  # as nearly always
         return {sessions[0][0] or position: amounts}
+    if sum(count for _, count in sessions) != len(amounts):
+        return {position: amounts}
     names = [name or position for name, count in sessions for _ in range(count)]
     return {name: amounts[[other == name for other in names]] for name in dict.fromkeys(names)}
 
 
-def _noise(measurements: Sequence[Array]) -> float:
+def _noise(measurements: Sequence[Array] | Array) -> float:
     """The variance of a run within its session: the median of all measurements."""
-    variances = _of_each(lambda rows: rows.var(axis=1, ddof=1), [runs for runs in measurements if len(runs) > 1])
+    if not isinstance(measurements, np.ndarray) or measurements.shape[1] < 2:
+        measurements = [runs for runs in measurements if len(runs) > 1]
+    variances = _of_each(lambda rows: rows.var(axis=1, ddof=1), measurements)
     return median(variances) if variances else 0.0
 
 

@@ -131,14 +131,13 @@ class AnnotatedSources:
             return {}
 
     def _read_entries(self, version: MinorVersion) -> Sequence[Entry]:
-        if self._view is None:
-            return ()
         try:
             entries = sorted(newest_entries(self._repository, version.id).items())[:_MOST]
             stacked = with_stacks(self._repository, [entry for _, entry in entries])
         except PerfError:
             return ()
-        return tuple(entry for _, entry in entries if entry.profile in stacked)
+        # The view is imported only where it has something to show.
+        return tuple(entry for _, entry in entries if entry.profile in stacked) if stacked and self._view else ()
 
     def _view_data(self, version: MinorVersion, entry: Entry, tags: tuple[str, ...]) -> ViewData:
         from perfcore.model import ViewData  # with attrs, which takes longer to import than most pages to make

@@ -139,7 +139,8 @@ class Fingerprints:
         return __version__, self._site.sources.revision, version.id, entry.profile, entry.label, tags
 
     def _links_to_sources(self, *parts: str) -> Sequence[object]:
-        return self._site.sources.revision, [sorted(self._annotated.get(part, ())) for part in parts]
+        links = [sorted(self._annotated.get(part, ())) for part in parts]
+        return (self._site.sources.revision, links) if any(links) else ()
 
     def _of_trust(self, _: PagePath) -> Sequence[object]:
         try:
