@@ -193,7 +193,7 @@ class Repository:
     def leave_out(self, error: PerfError) -> None:
         """Warn that an answer lacks something damaged. `left_out` has them all, and a command that has any fails."""
         self.left_out.append(error)
-        self.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
+        self.plugins.warn(f"{error.message} (left out; {error.hint or '`perf fsck` tells more'})")
 
     def catalog(self) -> contextlib.AbstractContextManager[Catalog]:
         """The content of all indexes, cheaper than reading them one by one; the read model keeps it."""

@@ -19,6 +19,7 @@ from perfcore.store.objects import ID, MAX_BYTES
 from perfcore.text import encodable
 
 MAGIC = b"pidx"
+UPGRADE = "upgrade perfcore"  # the hint where a newer one wrote what cannot be read
 VERSIONS = (1, 3, 4)  # of the format that are read: that of Perun, and our own, of which the last is written
 _HEAD = struct.Struct("<4sII")
 _V1 = struct.Struct("<I20s")
@@ -166,11 +167,8 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "", ruled: 
         raise FormatError(f"{where} is damaged: its checksum does not fit")
     _, format_version, count = _HEAD.unpack_from(payload)
     if format_version not in VERSIONS:
-        newer = format_version > max(VERSIONS)
-        raise FormatError(
-            f"{where} is an index of version {format_version}",
-            hint="upgrade perfcore" if newer else "if another tool made it: perf import FORMAT DIR",
-        )
+        hint = UPGRADE if format_version > max(VERSIONS) else "if another tool made it: perf import FORMAT DIR"
+        raise FormatError(f"{where} is an index of version {format_version}", hint=hint)
     reader = _Reader(payload, _HEAD.size, where)
     if format_version == 1:
         entries = [_decode_v1(reader) for _ in range(count)]
@@ -241,7 +239,7 @@ def _decode_entry(reader: _Reader, descriptions: list[tuple[_Description, int]],
     `descriptions` so far come with their bytes."""
     flags, created, profile, count = _ENTRY.unpack(reader.take(_ENTRY.size))
     if flags & ~_TOMBSTONE:  # a later version may mean anything by it
-        raise FormatError(f"{reader.where} has an entry of a kind this perfcore does not know", hint="upgrade perfcore")
+        raise FormatError(f"{reader.where} has an entry of a kind this perfcore does not know", hint=UPGRADE)
     blob = reader.take(20 * count)
     tables = tuple(blob[i : i + 20].hex() for i in range(0, len(blob), 20))
     name = reader.text()

@@ -12,7 +12,7 @@ from perfcore.errors import FormatError, PerfError
 from perfcore.hookspecs import Listed
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects
-from perfcore.store.index import Index
+from perfcore.store.index import UPGRADE, Index
 from perfcore.store.store import (
     OBJECTS,
     Store,
@@ -28,8 +28,8 @@ from perfcore_command_remote.contents import Contents
 @attrs.frozen
 class Holdings:
     """A store with its keys as they were listed. `refused` says of each key that was left out why nothing can be kept
-    there, and which were listed twice. `damaged` are the ids of objects that were read and are not whole. `contents`
-    are bytes that were read and are needed again."""
+    there, and which were listed twice. `damaged` are the ids of what was read and is not whole: of objects, indexes and
+    lists of notes. `contents` are bytes that were read and are needed again."""
 
     store: Store
     rows: Mapping[str, Listed]
@@ -55,6 +55,9 @@ class Holdings:
         """Whether there is an object of this id, which is whole as far as is known."""
         return object_key(id) in self.rows and id not in self.damaged
 
+    def is_damaged(self, key: str) -> bool:
+        return key_id(key) in self.damaged
+
     def tag(self, key: str) -> str | None:
         """The tag of a key; None where nothing is there."""
         row = self.rows.get(key)
@@ -73,16 +76,29 @@ class Holdings:
 
 
 def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:
-    """The keys of what is no index, no list of notes and no whole object. Indexes and lists are held: they are joined
-    next."""
+    """The keys of what is not whole. Indexes and lists of notes are held: they are joined next. One that a newer
+    perfcore wrote is no damage."""
     for key, data in contents.read(keys):
-        if not isinstance(data, PerfError) and (indexes.is_index(data) or notes.is_list(data)):
-            contents.hold(key, data)
-            continue
         try:
-            verified(key, data)
-        except FormatError:
-            yield key
+            if isinstance(data, PerfError):
+                raise data
+            if indexes.is_index(data):
+                decode_index(key, data)
+            elif notes.is_list(data):
+                notes.decode(data, key)
+            else:
+                verified(key, data)
+                continue
+        except PerfError as error:
+            if error.hint != UPGRADE:
+                yield key
+            continue
+        contents.hold(key, data)
+
+
+def described(error: PerfError) -> str:
+    """An error in one sentence, with what helps against it where that is another perfcore."""
+    return f"{error.message}: {error.hint}" if error.hint == UPGRADE else error.message
 
 
 def decode_index(key: str, data: bytes) -> Index:

@@ -21,8 +21,8 @@ from perfcore.profile import codec
 from perfcore.store import notes
 from perfcore.store.index import Index
 from perfcore.store.store import Store, key_id, object_key, opened
-from perfcore.text import plural
-from perfcore_command_remote.holdings import Holdings, decode_index, verified
+from perfcore.text import plural, printable
+from perfcore_command_remote.holdings import Holdings, decode_index, described, verified
 from perfcore_command_remote.joining import join
 from perfcore_command_remote.memory import Memory
 from perfcore_command_remote.records import RecordChange, plan_marks, plan_records
@@ -221,14 +221,15 @@ def _planned(
                     _plan_index(plan, theirs, key, data, there, versions, translation, cutoff)
                     plan.notices += refused_tags(key, data)
             except FormatError as error:
-                plan.problems.append(error.message)
+                plan.problems.append(described(error))
     _look_up_needs(plan, ours, theirs)
     return plan
 
 
 def _there(theirs: Holdings, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """What the target has under these keys. The error of what cannot be read is raised."""
-    for key, data in theirs.contents.read(key for key in keys if key in theirs.rows):
+    """What the target has under these keys and is not known to be damaged. The error of what cannot be read is
+    raised."""
+    for key, data in theirs.contents.read(key for key in keys if key in theirs.rows and not theirs.is_damaged(key)):
         if isinstance(data, PerfError):
             raise data
         yield key, data
@@ -248,6 +249,11 @@ def _plan_index(
     if versions is not None and incoming.version not in versions:
         return
     current = decode_index(key, there) if there is not None else None
+    if theirs.is_damaged(key):
+        version = printable(incoming.version[:10])
+        plan.notices.append(
+            f"the damaged index of {version} is made anew: `perf fsck` names profiles that only the old one listed"
+        )
     incoming = cutoff.kept(translation.index(incoming, current, plan.problems), current)
     if not incoming.entries and current is None:
         return
@@ -355,7 +361,8 @@ def _join(plan: _Plan, theirs: Holdings, writer: Writer) -> None:
     for key, change in plan.indexes.items():
         writer.join_index(key, change.incoming, change.current, theirs.tag(key))
     for key, notes_change in plan.notes.items():
-        writer.join_notes(key, notes_change.ids, notes_change.current, theirs.tag(key))
+        is_damaged = theirs.is_damaged(key)
+        writer.join_notes(key, notes_change.ids, notes_change.current, theirs.tag(key), is_damaged=is_damaged)
     for key, data in plan.marks.items():
         writer.put(key, data, None)
     for key, record in plan.records.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +12,7 @@ import typer
 from perfcore.cli.console import Console
 from perfcore.cli.options import AsJson, Last, Since, Until
 from perfcore.errors import FormatError, PerfError, UsageError
+from perfcore.store.index import UPGRADE
 from perfcore.text import align, clip, plural, printable, quantity
 from perfcore_command_remote import remotes, sharing
 from perfcore_command_remote.chosen import versions_of
@@ -147,11 +148,22 @@ def _transfer(
             console.line(line)
         console.say(_conclusion(result, verb, f"{preposition} {remote.name}"))
     if result.problems:
-        mended = "; `perf push --full` from a clone that has them mends a remote" if verb == "pulled" else ""
-        raise FormatError(
-            f"{plural(len(result.problems), 'part')} damaged or missing, and left out: {printable(result.problems[0])}",
-            hint="`perf fsck` on the side that sent them names each" + mended,
-        )
+        raise _left_out(result.problems, verb, full)
+
+
+def _left_out(problems: Sequence[str], verb: str, full: bool) -> FormatError:
+    """The error that ends a transfer which could not bring everything, with what mends the side that is damaged."""
+    count, first = plural(len(problems), "part"), printable(problems[0])
+    if all(problem.endswith(UPGRADE) for problem in problems):
+        return FormatError(f"{count} made by a newer perfcore, and left out: {first}", hint=UPGRADE)
+    back, forth = ("here", "there") if verb == "pulled" else ("there", "here")
+    verb, reverse = ("pull", "push") if verb == "pulled" else ("push", "pull")
+    hint = f"what is damaged {forth} is mended by `perf {reverse} --full`"
+    hint += " from a clone that has it whole" if verb == "pull" else ""
+    return FormatError(
+        f"{count} damaged or missing, and left out: {first}",
+        hint=hint if full else f"`perf {verb} --full` mends what is damaged {back}; {hint}",
+    )
 
 
 def _tell(console: Console, look: Leaving, remote: str) -> None:

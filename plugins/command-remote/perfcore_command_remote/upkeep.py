@@ -70,8 +70,11 @@ def collect(
     expired: list[tuple[str, Entry]] = []
     with contextlib.nullcontext() if dry_run else announced(store, None):
         if expire is not None:
-            cutoff = Cutoff(time.time_ns() - int(expire * 1e9))
-            expired = _expire(store, cutoff if dry_run else retention.extend(store, cutoff), listener, dry_run)
+            cutoff = max(Cutoff(time.time_ns() - int(expire * 1e9)), retention.read(store), key=lambda c: c.before)
+            outdated = _outdated(store, cutoff)  # before the cutoff is in force: a command that fails changes nothing
+            expired = [(i.version, e) for i in outdated.values() for e in i.live if cutoff.covers(e)]
+            if not dry_run:
+                _expire(store, outdated, expired, retention.extend(store, cutoff), listener)
         listener.progress(0, 0, "looking for garbage")
         declared = sets.declared(repository.plugins)
         swept = sweep(store, time.time_ns() - int(grace * 1e9), declared, dry_run=dry_run)
@@ -82,19 +85,25 @@ def collect(
     return Kept(expired=tuple(expired), garbage=swept)
 
 
-def _expire(store: Store, cutoff: Cutoff, listener: Listener, dry_run: bool) -> list[tuple[str, Entry]]:
-    """Take what the cutoff covers off the indexes. FormatError, before anything changes, for a damaged one."""
+def _outdated(store: Store, cutoff: Cutoff) -> dict[str, Index]:
+    """The indexes with anything that the cutoff covers. FormatError for a damaged one."""
     outdated: dict[str, Index] = {}
     for key, index in store.indexes():
         if isinstance(index, FormatError):
             raise index
         if any(map(cutoff.covers, index.entries)):
             outdated[key] = index
-    gone = [(i.version, e) for i in outdated.values() for e in i.live if cutoff.covers(e)]
-    if dry_run or not outdated:
-        return gone
+    return outdated
+
+
+def _expire(
+    store: Store, outdated: Iterable[str], expired: Iterable[tuple[str, Entry]], cutoff: Cutoff, listener: Listener
+) -> None:
+    """Take what the cutoff covers off the outdated indexes."""
+    if not outdated:
+        return
     # Their grace begins now: who is reading or joining these indexes at this moment still refers to them.
-    needed = sorted(_needed(store, {entry for _, entry in gone}))
+    needed = sorted(_needed(store, {entry for _, entry in expired}))
     listener.progress(0, len(needed), "objects")
     if hasattr(store.storage, "rewrite"):
         keys = [object_key(id) for id in needed]
@@ -108,7 +117,6 @@ def _expire(store: Store, cutoff: Cutoff, listener: Listener, dry_run: bool) -> 
                 continue
         for key in outdated:
             _change(store, key, cutoff)
-    return gone
 
 
 def _needed(store: Store, entries: Iterable[Entry]) -> set[str]:

@@ -46,19 +46,25 @@ class Writer:
         self._wait(key, data, None)
 
     def join_index(self, key: str, incoming: Index, current: Index | None, tag: str | None) -> None:
-        """Join an index with the one that is there. `current` and `tag` are what was there when it was listed."""
-        if self.together:
-            self._wait(key, indexes.encode(join(current, incoming)), tag)
+        """Join an index with the one that is there. `current` and `tag` are what was there when it was listed; a tag
+        without anything `current` is that of a damaged one, which is replaced."""
+        if self.together or (current is None and tag is not None):
+            self.put(key, indexes.encode(join(current, incoming)), tag)
         elif current is None and hasattr(self.store.storage, "create_many"):
             self.new_indexes[key] = join(None, incoming)
         else:
             self._join_now(incoming)
 
-    def join_notes(self, key: str, ids: tuple[str, ...], current: tuple[str, ...], tag: str | None) -> None:
+    def join_notes(
+        self, key: str, ids: tuple[str, ...], current: tuple[str, ...], tag: str | None, *, is_damaged: bool
+    ) -> None:
         """The same for a list of notes."""
         if self.together:
             if not set(ids) <= set(current):
                 self._wait(key, notes.encode((*current, *ids)), tag)
+            return
+        if is_damaged:
+            self.put(key, notes.encode(ids), tag)
             return
         storage = self.store.storage
         for _ in range(_TRIES):

@@ -246,6 +246,56 @@ def test_a_full_pull_mends_profiles_and_notes_and_fsck_names_it(
     assert "it is all there" in project.perf("pull", "--full").err
 
 
+@pytest.mark.parametrize("kind", ["folder", "git"])
+def test_a_full_pull_makes_a_damaged_index_anew_as_fsck_says(project: Project, tmp_path: Path, kind: str) -> None:
+    profile = register(project, 100)
+    shared = tmp_path / "shared"
+    if kind == "git":
+        project.git("init", "--quiet", "--bare", str(shared))
+    project.perf("remote", "add", "shared", str(shared))
+    project.perf("push")
+    head = project.git("rev-parse", "HEAD").out.strip()
+    path = project.path / ".perf" / "objects" / head[:2] / head[2:]
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:-3])
+    assert "perf pull --full" in project.perf("fsck", code=4).err
+    assert "`perf pull --full` mends what is damaged here" in project.perf("pull", code=4).err
+    assert f"the damaged index of {head[:10]} is made anew" in project.perf("pull", "--full").err
+    project.perf("fsck")
+    assert profile[:10] in project.perf("status").out
+
+
+def test_a_full_push_makes_a_damaged_index_of_the_remote_anew(project: Project, other: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    head = project.git("rev-parse", "HEAD").out.strip()
+    path = tmp_path / "shared" / "objects" / head[:2] / head[2:]
+    path.chmod(0o644)
+    path.write_bytes(b"")
+    assert "perf push --full" in other.perf("pull", code=4).err
+    project.perf("push", "--full")
+    other.perf("pull")
+    other.perf("fsck")
+
+
+def test_a_remote_gc_that_fails_puts_no_expiry_into_force(project: Project, other: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    head = project.git("rev-parse", "HEAD").out.strip()
+    path = tmp_path / "shared" / "objects" / head[:2] / head[2:]
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:-3])
+    project.perf("remote", "gc", "shared", "--expire", "0s", "--alone", code=4)
+    assert not (tmp_path / "shared" / "retention" / "expired").exists()
+    project.perf("push", "--full")
+    other.perf("pull")
+    assert "1 profile" in other.perf("log", "--count-only").out
+
+
 def test_a_full_push_mends_what_the_remote_holds_damaged(project: Project, other: Project, tmp_path: Path) -> None:
     profile = register(project, 100)
     for clone in (project, other):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+import struct
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -460,6 +462,46 @@ def test_what_the_other_side_lost_or_holds_damaged_is_mended_where_it_is_verifie
     assert list(examine(there)) == []
     assert len(notes.read(there, "check")) == 1
     assert bring(here, there, verify=True) == Transferred()
+
+
+@pytest.mark.parametrize("break_it", ["empty", "cut", "flip", "of another version"])
+def test_a_damaged_index_and_a_damaged_list_of_notes_are_made_anew_where_they_are_verified(
+    here: Store, there: Store, break_it: str
+) -> None:
+    entry = register(here, 1, 100)
+    register(here, 2, 100)
+    notes.add(here, "check", "check", b"{}")
+    bring(here, there)
+    storage = there.storage
+    assert isinstance(storage, MemoryStorage)
+    index, other = object_key(version(1)), storage.read(object_key(version(2))).data
+    (listed,) = (row.key for row in storage.list("objects/") if storage.read(row.key).data[:4] == b"nidx")
+    for key in (index, listed):
+        data = storage.read(key).data
+        flipped = data[:12] + bytes([data[12] ^ 1]) + data[13:]
+        storage.damage(key, {"empty": b"", "cut": data[:-1], "flip": flipped, "of another version": other}[break_it])
+    assert len(bring(here, there).problems) >= 1
+    assert bring(here, there, verify=True).problems == ()
+    assert list(examine(there)) == []
+    assert there.read_index(VCS, version(1)).live == (entry,)
+    assert len(notes.read(there, "check")) == 1
+    assert bring(here, there, verify=True) == Transferred()
+
+
+def test_an_index_of_a_newer_perfcore_is_never_replaced(here: Store, there: Store) -> None:
+    register(here, 1, 100)
+    bring(here, there)
+    storage = there.storage
+    assert isinstance(storage, MemoryStorage)
+    key = object_key(version(1))
+    payload = struct.pack("<4sII", b"pidx", 99, 1) + b"of a kind that comes later"
+    newer = payload + hashlib.sha1(payload).digest()
+    storage.damage(key, newer)
+    (problem,) = bring(here, there, verify=True).problems
+    assert problem.endswith("is an index of version 99: upgrade perfcore")
+    assert storage.read(key).data == newer
+    (finding,) = (each for each in examine(there) if each.level == "error")
+    assert finding.text.endswith("is an index of version 99: upgrade perfcore")
 
 
 def test_what_is_damaged_never_takes_the_place_of_what_is_whole(here: Store, there: Store) -> None:

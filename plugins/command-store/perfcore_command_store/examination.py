@@ -44,6 +44,11 @@ class FsckResult:
     def errors(self) -> int:
         return sum(finding.level == "error" for finding in self.findings)
 
+    @property
+    def newer(self) -> int:
+        """How many of the errors are no damage: a newer perfcore wrote that."""
+        return sum(finding.level == "error" and finding.text.endswith(indexes.UPGRADE) for finding in self.findings)
+
     def as_json(self) -> dict[str, Any]:
         """The form of `docs/schemas/fsck.json`."""
         return {"schema": SCHEMA, "findings": [attrs.asdict(finding) for finding in self.findings]}
@@ -83,7 +88,8 @@ def examine(store: Store, declared: Iterable[str] = ()) -> Iterator[Finding]:
         except PerfError as error:
             is_broken = True
             present.pop(key_id(key), None)
-            yield Finding(key=key, level="error", text=error.message)
+            text = f"{error.message}: {error.hint}" if error.hint == indexes.UPGRADE else error.message
+            yield Finding(key=key, level="error", text=text)
     yield from refused
     for waiting in pending.walk(store):
         if damage := waiting.damage or _damage(waiting):

@@ -8,6 +8,7 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError
+from perfcore.store.index import UPGRADE
 from perfcore.text import plural, printable
 from perfcore_command_store.examination import verify
 
@@ -28,9 +29,11 @@ def fsck(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", hel
     for finding in result.findings if not as_json else ():
         console.line(f"{finding.level}: {finding.key}: {printable(finding.text)}")
     if result.errors:
+        if result.newer == result.errors:
+            raise FormatError(f"{plural(result.errors, 'part')} of the store made by a newer perfcore", hint=UPGRADE)
         raise FormatError(
             f"{plural(result.errors, 'part')} of the store damaged or missing; the rest is usable",
-            hint="`perf pull --full` brings back the objects that a remote has" if _has_remote(console) else None,
+            hint="`perf pull --full` brings back what a remote has" if _has_remote(console) else None,
         )
     console.say("OK: nothing is damaged or missing")
 
