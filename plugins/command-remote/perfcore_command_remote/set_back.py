@@ -37,10 +37,11 @@ class Pushed:
                     profiles += self._profiles(key, data, there)
             except FormatError:  # which is said of the key itself
                 continue
-        lost = [f"{plural(profiles, 'profile')} as pushed"] if profiles else []
+        lost = [plural(profiles, "profile")] if profiles else []
         lost += [f"notes of {plural(lists, 'subject')}"] if lists else []
+        verb = "was" if profiles + 2 * lists == 1 else "were"
         hint = "it was set back, or lists too little; perf push mends that"
-        return [f"the remote has lost {' and '.join(lost)}: {hint}"] if lost else []
+        return [f"the remote lacks {' and '.join(lost)} that {verb} pushed to it: {hint}"] if lost else []
 
     def _profiles(self, key: str, data: bytes, there: bytes | None) -> int:
         entries = decode_index(key, there).entries if there is not None else ()

