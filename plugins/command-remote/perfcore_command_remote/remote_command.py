@@ -108,9 +108,10 @@ def gc(
     not bring them back. In git, the history of the ref begins anew, so that the server can forget what was removed.
     """
     console: Console = ctx.obj
+    place = remotes.named(console.repository, name)
     result = upkeep.collect(
         console.repository,
-        name,
+        place.name,
         expire=seconds("--expire", expire),
         grace=seconds("--grace", grace),
         alone=alone,
@@ -128,6 +129,7 @@ def gc(
     verb = "would remove" if dry_run else "removed"
     if expire is not None:
         versions = {version for version, _ in result.expired}
-        console.say(f"{verb} {plural(len(result.expired), 'profile')} of {plural(len(versions), 'version')}")
+        console.say(f"{verb} {plural(len(result.expired), 'profile')} of {plural(len(versions), 'version')} of {place.name}")
     size = f"({quantity(result.garbage.bytes, 'B')})"
-    console.say(f"{verb} {plural(len(result.garbage.removed), 'object')} {size}, {result.garbage.kept:,} kept")
+    objects = f"{plural(len(result.garbage.removed), 'object')} of {place.name} {size}"
+    console.say(f"{verb} {objects}, {result.garbage.kept:,} kept")

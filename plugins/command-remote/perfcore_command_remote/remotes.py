@@ -50,7 +50,7 @@ def configured(repository: Repository) -> Mapping[str, str]:
 
 
 def named(repository: Repository, name: str | None) -> Remote:
-    """The remote of a name: one of perfcore, or else of the VCS. Without a name it is the only one, or `origin`."""
+    """The remote of a name: one of perfcore, or else of the VCS. Without a name it is the default."""
     urls = configured(repository)
     name = default(repository) if name is None else name
     if name in urls:
@@ -64,9 +64,18 @@ def named(repository: Repository, name: str | None) -> Remote:
 
 
 def default(repository: Repository) -> str:
-    """The name of the remote that is meant where none is named."""
+    """The name of the remote that is meant where none is named: of the only one, or `origin`, whether perfcore or the
+    VCS knows it. UsageError where there are several, and none is `origin`."""
     urls = configured(repository)
-    return next(iter(urls)) if len(urls) == 1 else DEFAULT
+    names = {DEFAULT} if DEFAULT in urls else {*urls, *of_vcs(repository)}
+    if len(names) == 1:
+        return names.pop()
+    if names and DEFAULT not in names:
+        raise UsageError(
+            "there are several remotes, and none of them is origin: name one",
+            hint=f"`perf remote` lists them, such as {min(names)}",
+        )
+    return DEFAULT
 
 
 def is_known(repository: Repository, name: str) -> bool:

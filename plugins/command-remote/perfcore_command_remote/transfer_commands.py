@@ -112,8 +112,16 @@ def _check_remote(repository: Repository, verb: str, name: str | None, revisions
     words = " ".join(map(printable, (name, *(revisions or ()))))
     raise UsageError(
         f"{printable(name)} names versions, and no remote: the remote stands in front of them",
-        hint=f"perf {verb} {remotes.default(repository)} {words}",
+        hint=f"perf {verb} {_default(repository)} {words}",
     )
+
+
+def _default(repository: Repository) -> str:
+    """The default remote for a hint; a word in its place where there is none."""
+    try:
+        return remotes.default(repository)
+    except UsageError:
+        return "REMOTE"
 
 
 def _is_revision(repository: Repository, name: str) -> bool:

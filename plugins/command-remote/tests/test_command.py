@@ -30,12 +30,19 @@ def register(project: Project, wall: int) -> str:
 
 
 @pytest.fixture
-def other(project: Project, tmp_path: Path) -> Project:
-    """Another clone."""
+def cloned(project: Project, tmp_path: Path) -> Project:
+    """Another clone, with the remote `origin` of git."""
     project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
     clone = Project(tmp_path / "other", project.home)
     clone.perf("init")
     return clone
+
+
+@pytest.fixture
+def other(cloned: Project) -> Project:
+    """Another clone, without remotes."""
+    cloned.git("remote", "remove", "origin")
+    return cloned
 
 
 def test_profiles_and_tags_travel(project: Project, other: Project, tmp_path: Path) -> None:
@@ -98,17 +105,17 @@ def test_a_remote_with_the_name_of_a_version_is_one(project: Project, tmp_path: 
     assert "it is all there" in project.perf("push", "main").err
 
 
-def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, other: Project, tmp_path: Path) -> None:
+def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, cloned: Project, tmp_path: Path) -> None:
     assert "there are no remotes" in project.perf("remote").err
-    other.perf("remote", "add", "shared", "https://me:secret@example.org/x.git")
-    rows = other.perf("remote").lines
+    cloned.perf("remote", "add", "shared", "https://me:secret@example.org/x.git")
+    rows = cloned.perf("remote").lines
     assert rows[0].split() == ["shared", "https://me:***@example.org/x.git"]
     assert rows[1].split() == ["origin", str(project.path), "(of", "git)"]
-    assert "secret" not in other.perf("remote", "--json").out
-    assert other.perf("remote", "-v").lines == rows  # as users of git write
-    assert "already" in other.perf("remote", "add", "shared", "elsewhere", code=2).err
-    other.perf("remote", "rm", "shared")
-    assert "there is no remote" in other.perf("remote", "remove", "shared", code=3).err
+    assert "secret" not in cloned.perf("remote", "--json").out
+    assert cloned.perf("remote", "-v").lines == rows  # as users of git write
+    assert "already" in cloned.perf("remote", "add", "shared", "elsewhere", code=2).err
+    cloned.perf("remote", "rm", "shared")
+    assert "there is no remote" in cloned.perf("remote", "remove", "shared", code=3).err
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a/b", "a b", "..", "x" * 101])
@@ -167,9 +174,9 @@ def test_a_git_repository_without_its_storage_is_an_error_with_a_way_on(project:
     assert "perf remote add NAME PATH" in done.err
 
 
-def test_another_clone_on_the_same_disk_is_a_remote_by_its_name_in_git(project: Project, other: Project) -> None:
-    register(other, 100)
-    assert "pushed 1 profile of 1 version to origin" in other.perf("push").err
+def test_another_clone_on_the_same_disk_is_a_remote_by_its_name_in_git(project: Project, cloned: Project) -> None:
+    register(cloned, 100)
+    assert "pushed 1 profile of 1 version to origin" in cloned.perf("push").err
     assert "100 ns" in project.perf("show", "--one-line", "0@i").out
 
 
@@ -407,3 +414,36 @@ def test_a_damaged_retention_stops_a_push(project: Project, tmp_path: Path) -> N
     (tmp_path / "shared" / "retention").mkdir()
     (tmp_path / "shared" / "retention" / "expired").write_text('{"format": 1, "before": ')
     assert "retention/expired of the remote is damaged" in project.perf("push", code=4).err
+
+
+def test_a_remote_that_is_added_does_not_move_the_default_away_from_origin(
+    project: Project, cloned: Project, tmp_path: Path
+) -> None:
+    register(cloned, 100)
+    cloned.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert "pushed 1 profile of 1 version to origin" in cloned.perf("push").err
+    assert "from origin" in cloned.perf("pull").err
+    done = cloned.perf("remote", "gc", "--expire", "30d", "--dry-run").err
+    assert "would remove 1 profile of 1 version of origin\n" in done
+    assert "would remove 0 objects of origin (0 B), " in done
+    assert not (tmp_path / "shared").exists()
+    assert "perf push origin v1..v2" in cloned.perf("push", "v1..v2", code=2).err
+
+
+def test_the_only_remote_is_the_default_also_where_it_is_one_of_git(project: Project, cloned: Project) -> None:
+    cloned.git("remote", "rename", "origin", "up")
+    register(cloned, 100)
+    assert "pushed 1 profile of 1 version to up" in cloned.perf("push").err
+    assert "it is all there" in cloned.perf("pull").err
+
+
+@pytest.mark.parametrize("words", [["push"], ["pull"], ["remote", "gc"]])
+def test_of_several_remotes_without_an_origin_one_has_to_be_named(
+    cloned: Project, tmp_path: Path, words: list[str]
+) -> None:
+    cloned.git("remote", "rename", "origin", "up")
+    cloned.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    done = cloned.perf(*words, code=2)
+    assert "there are several remotes, and none of them is origin: name one" in done.err
+    assert "`perf remote` lists them, such as shared" in done.err
+    assert "perf push REMOTE v1..v2" in cloned.perf("push", "v1..v2", code=2).err
