@@ -109,6 +109,7 @@ def gc(
     """
     console: Console = ctx.obj
     place = remotes.named(console.repository, name)
+    remotes.check_place(console.repository, place)
     result = upkeep.collect(
         console.repository,
         place.name,

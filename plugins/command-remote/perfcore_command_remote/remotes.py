@@ -152,6 +152,21 @@ def check_not_lost(repository: Repository, remote: Remote) -> None:
         )
 
 
+def check_place(repository: Repository, remote: Remote) -> None:
+    """StorageError for a path where no folder is, from which nothing can come. An empty one may get its store later."""
+    check_not_lost(repository, remote)
+    if remote.storage == LOCAL and not Path(remote.url).is_dir():
+        raise StorageError(
+            f"there is no store at {printable(remote.url)} yet",
+            hint=f"`perf push {remote.name}` makes one",
+        )
+
+
+def is_empty(remote: Remote) -> bool:
+    """Whether a path holds nothing at all."""
+    return remote.storage == LOCAL and not any(Path(remote.url).iterdir())
+
+
 def remember_store(repository: Repository, remote: Remote) -> None:
     """Remember that there is a store at a remote, for `check_not_lost`."""
     model, key = repository.store.read_model, _digest(remote.url)

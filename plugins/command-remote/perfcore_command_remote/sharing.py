@@ -12,6 +12,7 @@ from perfcore.errors import PluginError
 from perfcore.hookspecs import SET
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.plugins.drivers import guard
+from perfcore.text import printable
 from perfcore_command_remote import remotes, retention
 from perfcore_command_remote.leaving import Leaving, leaving
 from perfcore_command_remote.links import Links
@@ -80,7 +81,9 @@ def pull(
     """Bring from a remote what is not here; in `full`, whatever is remembered of earlier transfers, and what is damaged
     here, too. What comes is data: nothing of it runs."""
     place, listener = remotes.named(repository, remote), listener or SilentListener()
-    remotes.check_not_lost(repository, place)
+    remotes.check_place(repository, place)
+    if remotes.is_empty(place):
+        listener.note(f"there is no store at {printable(place.url)} yet")
     there = _opened(repository, place, full)
     # What rules made of profiles is not compared with them.
     is_redacted = bool(Rules.of(repository.config))

@@ -211,6 +211,8 @@ def test_a_path_that_lost_its_store_is_an_error_until_a_new_one_is_asked_for(
     shared = tmp_path / "shared"
     if kind == "git":
         project.git("init", "--quiet", "--bare", str(shared))
+    else:
+        shared.mkdir()
     register(project, 100)
     project.perf("remote", "add", "shared", str(shared))
     project.perf("pull")
@@ -447,3 +449,24 @@ def test_of_several_remotes_without_an_origin_one_has_to_be_named(
     assert "there are several remotes, and none of them is origin: name one" in done.err
     assert "`perf remote` lists them, such as shared" in done.err
     assert "perf push REMOTE v1..v2" in cloned.perf("push", "v1..v2", code=2).err
+
+
+@pytest.mark.parametrize("words", [["pull"], ["fetch", "--dry-run"], ["pull", "--full"], ["remote", "gc"]])
+def test_a_path_where_nothing_is_yet_is_an_error_until_a_push_makes_a_store(
+    project: Project, tmp_path: Path, words: list[str]
+) -> None:
+    shared = tmp_path / "shared"
+    register(project, 100)
+    project.perf("remote", "add", "shared", str(shared))
+    done = project.perf(*words, code=4)
+    assert f"there is no store at {shared} yet" in done.err
+    assert "`perf push shared` makes one" in done.err
+    assert not shared.exists()
+    project.perf("push")
+    assert "there is no store" not in project.perf(*words).err
+
+
+def test_an_empty_folder_is_said_to_have_no_store_yet(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert f"there is no store at {tmp_path / 'shared'} yet" in project.perf("pull").err

@@ -412,6 +412,9 @@ class FolderRemote(RemoteInFolder):
 
     env: Mapping[str, str] = attrs.field(factory=dict)
 
+    def __attrs_post_init__(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)  # whoever pulls before the first push finds it empty
+
     @property
     def url(self) -> str:
         return str(self.path)
