@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
     from perfcore.store.store import Store
 
+_ANY_RULES = "told"  # the name of what was told to a remote by any rules
+
 
 def push(
     repository: Repository,
@@ -66,7 +68,16 @@ def first_look(
 
 def agree(repository: Repository, remote: str | None = None) -> None:
     """Remember that what leaves for a remote by these rules was told."""
-    keep_told(repository.store.read_model, _agreement(repository, remote, Rules.of(repository.config)))
+    model, place = repository.store.read_model, remotes.named(repository, remote)
+    keep_told(model, _agreement(repository, remote, Rules.of(repository.config)))
+    keep_told(model, remotes.transfers_name(place, _ANY_RULES))
+
+
+def is_first(repository: Repository, remote: str | None = None) -> bool:
+    """Whether `agree` was never called for a remote, by whatever rules."""
+    model, place = repository.store.read_model, remotes.named(repository, remote)
+    # An earlier perfcore kept it by the rules alone, and without rules by none.
+    return not any(is_told(model, remotes.transfers_name(place, name)) for name in (_ANY_RULES, "push"))
 
 
 def pull(

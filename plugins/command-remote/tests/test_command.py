@@ -278,12 +278,12 @@ sharing:
 """
 
 
-def measured(project: Project) -> str:
+def measured(project: Project, wall: int = 100) -> str:
     """A profile of a command in somebody's home."""
     history = open_repository(project.path)
     header = Header(type="time", argv=("/home/alice/bench",), cmd="/home/alice/bench", units={"wall": "ns"})
     machine = {"host": "lab3", "cpus": 2}
-    made = replace(profiles.timed(3, 100), header=header, machine=machine, origin=history.version())
+    made = replace(profiles.timed(3, wall), header=header, machine=machine, origin=history.version())
     return history.register(history.save(made)).profile
 
 
@@ -470,3 +470,71 @@ def test_an_empty_folder_is_said_to_have_no_store_yet(project: Project, tmp_path
     (tmp_path / "shared").mkdir()
     project.perf("remote", "add", "shared", str(tmp_path / "shared"))
     assert f"there is no store at {tmp_path / 'shared'} yet" in project.perf("pull").err
+
+
+@pytest.mark.parametrize("url", ["s3://key:secret@team/x", "gs://key:sec/secret@team/x", "az://:secret@team"])
+def test_the_url_of_a_bucket_with_a_key_in_it_is_refused_and_not_shown(project: Project, url: str) -> None:
+    done = project.perf("remote", "add", "shared", url, code=2)
+    assert ":***@team" in done.err
+    assert "secret" not in done.err
+    assert "there are no remotes" in project.perf("remote").err
+    local = project.path / ".perf" / "local.yml"
+    local.write_text(f"{local.read_text()}remotes: {{shared: '{url}'}}\n")  # as before they were refused
+    project.perf("config", "trust", "--yes")
+    assert "secret" not in project.perf("remote").out
+    assert "secret" not in project.perf("pull", code=2).err
+
+
+@pytest.mark.parametrize("words", [["v3..v1"], ["v1..v1"], ["--since", "2030-01-01"]])
+@pytest.mark.parametrize(("verb", "where"), [("push", "pushed to"), ("pull", "pulled from")])
+def test_a_choice_without_versions_is_told_so(
+    project: Project, tmp_path: Path, verb: str, where: str, words: list[str]
+) -> None:
+    for number in (1, 2, 3):
+        project.commit(f"Version {number}")
+        project.git("tag", f"v{number}")
+        register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    assert f"nothing to be {where} shared: no version is meant" in project.perf(verb, "shared", *words).err
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_folder_in_the_place_of_the_remote_is_told_so(project: Project, made: bool) -> None:
+    if made:
+        (project.path.parent / "fd").mkdir()
+    done = project.perf("push", "../fd", code=2)
+    assert "../fd is a folder, and no name of a remote" in done.err
+    assert "perf remote add NAME ../fd" in done.err
+
+
+def test_a_folder_that_is_called_as_a_version_is_one(project: Project) -> None:
+    (project.path / "main").mkdir()
+    assert "main names versions" in project.perf("push", "main", code=2).err
+    (project.path / "fd").mkdir()
+    assert "fd is a folder" in project.perf("push", "fd", code=2).err
+
+
+def test_a_remote_of_git_is_not_removed(cloned: Project) -> None:
+    done = cloned.perf("remote", "remove", "origin", code=3)
+    assert "origin is a remote of git" in done.err
+    assert "git remote remove origin" in done.err
+
+
+def test_the_help_names_buckets_and_what_fetch_is(project: Project) -> None:
+    for words in (["remote"], ["remote", "add"]):
+        assert "s3://" in project.perf(*words, "--help").out
+    assert "This is `perf pull` by another name" in project.perf("fetch", "--help").out
+    assert "by another name" not in project.perf("pull", "--help").out
+
+
+def test_after_a_change_of_rules_the_list_says_why_it_is_there_again(project: Project, tmp_path: Path) -> None:
+    measured(project)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert "this is the first push to shared; the profiles name" in project.perf("push").err
+    for wall, rules in ((200, RULES), (300, RULES.replace("~", "HOME"))):
+        project.write(".perfcore.yml", rules)
+        measured(project, wall)
+        told = project.perf("push").err
+        assert "first push" not in told
+        assert "the rules of sharing changed since a push to shared; the profiles name" in told
