@@ -149,7 +149,7 @@ def test_saved_queries_travel(release: Project, tmp_path: Path) -> None:
     release.perf("remote", "add", "shared", "../shared")
     release.perf("push", "--yes")
     assert "record" in release.perf("push", "shared", "--json").out
-    release.git("clone", "-q", ".", "../clone")
+    release.git("clone", "-q", "--origin", "shared", ".", "../clone")
     clone = Project(release.path.parent / "clone", release.home)
     clone.perf("init")
     clone.perf("remote", "add", "shared", "../shared")
@@ -178,7 +178,7 @@ def test_rules_of_sharing_apply_to_what_is_pushed(release: Project, tmp_path: Pa
     for path in (release.path.parent / "shared").rglob("*"):
         assert not path.is_file() or b"alice" not in unpacked(path.read_bytes())
     assert release.perf("push", "--yes", "--json").json["records"] == 0
-    release.git("clone", "-q", ".", "../clone")
+    release.git("clone", "-q", "--origin", "shared", ".", "../clone")
     clone = Project(release.path.parent / "clone", release.home)
     clone.perf("init")
     clone.perf("remote", "add", "shared", "../shared")

@@ -22,6 +22,7 @@ class _SharingContract(CommandInRepositoryContract):
 
     def prepare(self, project: Project) -> None:
         """A folder that is a remote."""
+        (project.path.parent / "shared").mkdir()
         project.perf("remote", "add", "shared", "../shared")
 
 

@@ -68,3 +68,8 @@ class FetchCommand(PullCommand):
 
     after = "pull"
     contract = "perfcore_command_remote.contract:FetchCommandContract"
+
+    def app(self) -> typer.Typer:
+        from perfcore_command_remote.transfer_commands import new_fetch
+
+        return new_fetch()

@@ -13,6 +13,8 @@ from perfcore_command_remote import remotes, upkeep
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as origin.", show_default=False)]
 
+_URL_HELP = "Of a git repository, a folder, or a bucket: s3://, gs:// or az:// with perfcore-storage-object."
+
 
 def new_app() -> typer.Typer:
     """A new Typer app with the commands."""
@@ -30,9 +32,10 @@ def remote(
     as_json: AsJson = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", hidden=True)] = False,  # as in git; URLs are always shown
 ) -> None:
-    """Name places to push to and pull from, or list them: a git repository by its URL, or a folder.
+    """Name places to push to and pull from, or list them: a git repository by its URL, a folder, or a bucket.
 
-    The remotes of a git repository can be used by their names there.
+    A bucket is named as s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or az://CONTAINER/FOLDER, and takes
+    perfcore-storage-object. The remotes of a git repository can be used by their names there.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -59,7 +62,7 @@ def remote(
 def add(
     ctx: typer.Context,
     name: Name,
-    url: Annotated[str, typer.Argument(metavar="URL", help="Of a git repository, or a folder.", show_default=False)],
+    url: Annotated[str, typer.Argument(metavar="URL", help=_URL_HELP, show_default=False)],
 ) -> None:
     """Keep a place under a name. Nothing is sent."""
     console: Console = ctx.obj
@@ -108,9 +111,11 @@ def gc(
     not bring them back. In git, the history of the ref begins anew, so that the server can forget what was removed.
     """
     console: Console = ctx.obj
+    place = remotes.named(console.repository, name)
+    remotes.check_place(console.repository, place)
     result = upkeep.collect(
         console.repository,
-        name,
+        place.name,
         expire=seconds("--expire", expire),
         grace=seconds("--grace", grace),
         alone=alone,
@@ -128,6 +133,9 @@ def gc(
     verb = "would remove" if dry_run else "removed"
     if expire is not None:
         versions = {version for version, _ in result.expired}
-        console.say(f"{verb} {plural(len(result.expired), 'profile')} of {plural(len(versions), 'version')}")
+        console.say(
+            f"{verb} {plural(len(result.expired), 'profile')} of {plural(len(versions), 'version')} of {place.name}"
+        )
     size = f"({quantity(result.garbage.bytes, 'B')})"
-    console.say(f"{verb} {plural(len(result.garbage.removed), 'object')} {size}, {result.garbage.kept:,} kept")
+    objects = f"{plural(len(result.garbage.removed), 'object')} of {place.name} {size}"
+    console.say(f"{verb} {objects}, {result.garbage.kept:,} kept")

@@ -40,7 +40,18 @@ class Remote(NamedTuple):
     @property
     def shown(self) -> str:
         """The URL for messages, without a password."""
-        return printable(re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:***@", self.url))
+        return printable(_masked(self.url))
+
+
+def _masked(url: str) -> str:
+    """The same without a password; a key of a bucket may have slashes."""
+    secret = ".*" if _storage(url) == OBJECT else "[^/@]*"
+    return re.sub(rf"(?<=://)([^/@:]*):{secret}@", r"\1:***@", url)
+
+
+def _storage(url: str) -> str:
+    """The storage that the scheme of a URL calls for."""
+    return _SCHEMES.get(url.partition("://")[0].lower(), GIT)
 
 
 def configured(repository: Repository) -> Mapping[str, str]:
@@ -50,7 +61,7 @@ def configured(repository: Repository) -> Mapping[str, str]:
 
 
 def named(repository: Repository, name: str | None) -> Remote:
-    """The remote of a name: one of perfcore, or else of the VCS. Without a name it is the only one, or `origin`."""
+    """The remote of a name: one of perfcore, or else of the VCS. Without a name it is the default."""
     urls = configured(repository)
     name = default(repository) if name is None else name
     if name in urls:
@@ -64,9 +75,18 @@ def named(repository: Repository, name: str | None) -> Remote:
 
 
 def default(repository: Repository) -> str:
-    """The name of the remote that is meant where none is named."""
+    """The name of the remote that is meant where none is named: of the only one, or `origin`, whether perfcore or the
+    VCS knows it. UsageError where there are several, and none is `origin`."""
     urls = configured(repository)
-    return next(iter(urls)) if len(urls) == 1 else DEFAULT
+    names = {DEFAULT} if DEFAULT in urls else {*urls, *of_vcs(repository)}
+    if len(names) == 1:
+        return names.pop()
+    if names and DEFAULT not in names:
+        raise UsageError(
+            "there are several remotes, and none of them is origin: name one",
+            hint=f"`perf remote` lists them, such as {min(names)}",
+        )
+    return DEFAULT
 
 
 def is_known(repository: Repository, name: str) -> bool:
@@ -79,7 +99,7 @@ def remote(repository: Repository, name: str, url: str, *, of_vcs: bool = False)
     git. A path is relative to the current folder. A remote of the VCS has paths relative to the repository, and is for
     git whatever its path holds, unless that is a repository with a store of its own."""
     if _URL.match(url):
-        return Remote(name, url, _SCHEMES.get(url.partition("://")[0].lower(), GIT))
+        return Remote(name, url, _storage(url))
     path = ((repository.home if of_vcs else repository.cwd) / Path(url).expanduser()).resolve()
     has_store = (path / DIRECTORY / "objects").is_dir()
     return Remote(name, str(path), GIT if not has_store and (of_vcs or _is_git(path)) else LOCAL)
@@ -116,6 +136,7 @@ def opened(repository: Repository, remote: Remote, *, recall: float = 0.0) -> St
         if (config := _git_config(repository)) is not None:
             options["config"] = str(config)
     if remote.storage == OBJECT:
+        _check_no_secret(remote)
         options["recall"] = recall
     place = repository.perf / "cache" / "remotes" / f"{_digest(remote.url)}.{remote.storage}"
     try:
@@ -141,6 +162,21 @@ def check_not_lost(repository: Repository, remote: Remote) -> None:
             f"there is no store at {printable(remote.url)} any more",
             hint="mount it or bring it back; `perf push --full` makes a new one there",
         )
+
+
+def check_place(repository: Repository, remote: Remote) -> None:
+    """StorageError for a path where no folder is, from which nothing can come. An empty one may get its store later."""
+    check_not_lost(repository, remote)
+    if remote.storage == LOCAL and not Path(remote.url).is_dir():
+        raise StorageError(
+            f"there is no store at {printable(remote.url)} yet",
+            hint=f"`perf push {remote.name}` makes one",
+        )
+
+
+def is_empty(remote: Remote) -> bool:
+    """Whether a path holds nothing at all."""
+    return remote.storage == LOCAL and not any(Path(remote.url).iterdir())
 
 
 def remember_store(repository: Repository, remote: Remote) -> None:
@@ -171,11 +207,12 @@ def add(repository: Repository, name: str, url: str) -> Remote:
     if not _NAME.fullmatch(name):
         raise UsageError(f"{brief(name)} is no name of a remote: letters, digits, '.', '_' and '-', 100 at most")
     if not url or url.startswith("-") or any(not character.isprintable() for character in url):
-        raise UsageError(f"{brief(url)} is no URL")
+        raise UsageError(f"{brief(_masked(url))} is no URL")
     urls = dict(configured(repository))
     if name in urls:
         raise UsageError(f"there is a remote {name} already", hint=f"perf remote remove {name}")
     added = remote(repository, name, url)
+    _check_no_secret(added)
     _write(repository, {**urls, name: added.url})
     return added
 
@@ -184,9 +221,22 @@ def remove(repository: Repository, name: str) -> None:
     """Forget a remote; nothing changes there."""
     urls = dict(configured(repository))
     if name not in urls:
+        if name in of_vcs(repository):
+            vcs = repository.vcs_name
+            hint = f"git remote remove {name}" if vcs == "git" else None
+            raise NotFoundError(f"{name} is a remote of {vcs}, and none of `perf remote add`", hint=hint)
         raise NotFoundError(f"there is no remote {brief(name)}", hint=nearest(name, urls))
     del urls[name]
     _write(repository, urls)
+
+
+def _check_no_secret(remote: Remote) -> None:
+    """UsageError for the URL of a bucket with a key in it: it would be kept in clear, and opens nothing."""
+    if remote.storage == OBJECT and _masked(remote.url) != remote.url:
+        raise UsageError(
+            f"{remote.shown} has a key in it, which the URL of a bucket cannot have",
+            hint="keys of buckets are read from the environment, as the provider's tools do",
+        )
 
 
 def _write(repository: Repository, urls: Mapping[str, str]) -> None:

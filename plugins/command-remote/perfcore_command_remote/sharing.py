@@ -12,6 +12,7 @@ from perfcore.errors import PluginError
 from perfcore.hookspecs import SET
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.plugins.drivers import guard
+from perfcore.text import printable
 from perfcore_command_remote import remotes, retention
 from perfcore_command_remote.leaving import Leaving, leaving
 from perfcore_command_remote.links import Links
@@ -26,6 +27,8 @@ from perfcore_command_remote.transfer import Transferred, forget_listings, trans
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
     from perfcore.store.store import Store
+
+_ANY_RULES = "told"  # the name of what was told to a remote by any rules
 
 
 def push(
@@ -65,7 +68,16 @@ def first_look(
 
 def agree(repository: Repository, remote: str | None = None) -> None:
     """Remember that what leaves for a remote by these rules was told."""
-    keep_told(repository.store.read_model, _agreement(repository, remote, Rules.of(repository.config)))
+    model, place = repository.store.read_model, remotes.named(repository, remote)
+    keep_told(model, _agreement(repository, remote, Rules.of(repository.config)))
+    keep_told(model, remotes.transfers_name(place, _ANY_RULES))
+
+
+def is_first(repository: Repository, remote: str | None = None) -> bool:
+    """Whether `agree` was never called for a remote, by whatever rules."""
+    model, place = repository.store.read_model, remotes.named(repository, remote)
+    # An earlier perfcore kept it by the rules alone, and without rules by none.
+    return not any(is_told(model, remotes.transfers_name(place, name)) for name in (_ANY_RULES, "push"))
 
 
 def pull(
@@ -80,7 +92,9 @@ def pull(
     """Bring from a remote what is not here; in `full`, whatever is remembered of earlier transfers, and what is damaged
     here, too. What comes is data: nothing of it runs."""
     place, listener = remotes.named(repository, remote), listener or SilentListener()
-    remotes.check_not_lost(repository, place)
+    remotes.check_place(repository, place)
+    if remotes.is_empty(place):
+        listener.note(f"there is no store at {printable(place.url)} yet")
     there = _opened(repository, place, full)
     # What rules made of profiles is not compared with them.
     is_redacted = bool(Rules.of(repository.config))

@@ -33,10 +33,17 @@ Revisions = Annotated[
 Full = Annotated[
     bool, typer.Option("--full", help="Compare everything, and mend what is damaged or missing on the receiving side.")
 ]
+_FETCH = """Bring the profiles of a remote here, with their tags, checks and acceptances.
+
+This is `perf pull` by another name, with the same arguments and options: both join what comes with what is here.
+Unlike in git there is nothing to be merged afterwards, and the files of the working tree stay as they are.
+What comes is data, and nothing of it runs.
+"""
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print what would be brought.")]
 _LISTED = 10  # profiles: a terminal of 24 lines keeps the conclusion in sight
 _NAMED = 2  # texts of a kind, so that a row is a line
 _COLUMNS = 26
+_NONE = "no version is meant"  # as by v2..v1
 
 
 def new_push() -> typer.Typer:
@@ -49,9 +56,14 @@ def new_pull() -> typer.Typer:
     return _app(pull)
 
 
-def _app(command: Callable[..., None]) -> typer.Typer:
+def new_fetch() -> typer.Typer:
+    """A new Typer app with `perf fetch`."""
+    return _app(pull, _FETCH)
+
+
+def _app(command: Callable[..., None], text: str | None = None) -> typer.Typer:
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-    app.command()(command)
+    app.command(help=text)(command)
     return app
 
 
@@ -78,7 +90,8 @@ def push(
     versions = versions_of(console.repository, revisions, last, since, until)
     look = sharing.first_look(console.repository, remote, versions=versions, full=full, listener=console)
     if look is not None and any(look.rows()):
-        _tell(console, look, remotes.named(console.repository, remote).name)
+        first = sharing.is_first(console.repository, remote)
+        _tell(console, look, remotes.named(console.repository, remote).name, first=first)
         if not dry_run:
             on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
             if on_terminal and not yes and not console.confirm("push this?"):
@@ -107,19 +120,43 @@ def pull(
 
 
 def _check_remote(repository: Repository, verb: str, name: str | None, revisions: list[str] | None) -> None:
-    """UsageError for versions in the place of the remote."""
-    if name is None or remotes.is_known(repository, name) or not _is_revision(repository, name):
+    """UsageError for versions, or for a folder, in the place of the remote."""
+    if name is None or remotes.is_known(repository, name):
+        return
+    if _is_folder(repository, name):
+        raise UsageError(
+            f"{printable(name)} is a folder, and no name of a remote",
+            hint=f"perf remote add NAME {printable(name)}",
+        )
+    if not _is_revision(repository, name):
         return
     words = " ".join(map(printable, (name, *(revisions or ()))))
     raise UsageError(
         f"{printable(name)} names versions, and no remote: the remote stands in front of them",
-        hint=f"perf {verb} {remotes.default(repository)} {words}",
+        hint=f"perf {verb} {_default(repository)} {words}",
     )
 
 
-def _is_revision(repository: Repository, name: str) -> bool:
-    if ".." in name:
+def _default(repository: Repository) -> str:
+    """The default remote for a hint; a word in its place where there is none."""
+    try:
+        return remotes.default(repository)
+    except UsageError:
+        return "REMOTE"
+
+
+def _is_folder(repository: Repository, name: str) -> bool:
+    """Whether a path is meant, and no version: `..` is all versions of the branch."""
+    if name.startswith(("/", "./", "../")):
         return True
+    return name not in ("", "..") and (repository.cwd / name).is_dir() and not _is_version(repository, name)
+
+
+def _is_revision(repository: Repository, name: str) -> bool:
+    return ".." in name or _is_version(repository, name)
+
+
+def _is_version(repository: Repository, name: str) -> bool:
     with contextlib.suppress(PerfError):
         return bool(repository.version(name))
     return False
@@ -146,7 +183,9 @@ def _transfer(
     else:
         for line in _lines(result):
             console.line(line)
-        console.say(_conclusion(result, verb, f"{preposition} {remote.name}"))
+        where = f"{preposition} {remote.name}"
+        is_nothing = versions is not None and not versions
+        console.say(f"nothing to be {verb} {where}: {_NONE}" if is_nothing else _conclusion(result, verb, where))
     if result.problems:
         raise _left_out(result.problems, verb, full)
 
@@ -166,10 +205,11 @@ def _left_out(problems: Sequence[str], verb: str, full: bool) -> FormatError:
     )
 
 
-def _tell(console: Console, look: Leaving, remote: str) -> None:
+def _tell(console: Console, look: Leaving, remote: str, *, first: bool) -> None:
     """`hosts    lab3` under a heading."""
     console.clear_progress()
-    console.say(f"this is the first push to {remote}; the profiles name")
+    why = f"this is the first push to {remote}" if first else f"the rules of sharing changed since a push to {remote}"
+    console.say(f"{why}; the profiles name")
     for line in align([(f"  {word}", _few(texts)) for word, texts in look.rows()]):
         console.say(line)
     console.say("what is not to leave: sharing.omit and sharing.replace of the configuration")

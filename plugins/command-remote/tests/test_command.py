@@ -30,12 +30,19 @@ def register(project: Project, wall: int) -> str:
 
 
 @pytest.fixture
-def other(project: Project, tmp_path: Path) -> Project:
-    """Another clone."""
+def cloned(project: Project, tmp_path: Path) -> Project:
+    """Another clone, with the remote `origin` of git."""
     project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
     clone = Project(tmp_path / "other", project.home)
     clone.perf("init")
     return clone
+
+
+@pytest.fixture
+def other(cloned: Project) -> Project:
+    """Another clone, without remotes."""
+    cloned.git("remote", "remove", "origin")
+    return cloned
 
 
 def test_profiles_and_tags_travel(project: Project, other: Project, tmp_path: Path) -> None:
@@ -98,17 +105,17 @@ def test_a_remote_with_the_name_of_a_version_is_one(project: Project, tmp_path: 
     assert "it is all there" in project.perf("push", "main").err
 
 
-def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, other: Project, tmp_path: Path) -> None:
+def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, cloned: Project, tmp_path: Path) -> None:
     assert "there are no remotes" in project.perf("remote").err
-    other.perf("remote", "add", "shared", "https://me:secret@example.org/x.git")
-    rows = other.perf("remote").lines
+    cloned.perf("remote", "add", "shared", "https://me:secret@example.org/x.git")
+    rows = cloned.perf("remote").lines
     assert rows[0].split() == ["shared", "https://me:***@example.org/x.git"]
     assert rows[1].split() == ["origin", str(project.path), "(of", "git)"]
-    assert "secret" not in other.perf("remote", "--json").out
-    assert other.perf("remote", "-v").lines == rows  # as users of git write
-    assert "already" in other.perf("remote", "add", "shared", "elsewhere", code=2).err
-    other.perf("remote", "rm", "shared")
-    assert "there is no remote" in other.perf("remote", "remove", "shared", code=3).err
+    assert "secret" not in cloned.perf("remote", "--json").out
+    assert cloned.perf("remote", "-v").lines == rows  # as users of git write
+    assert "already" in cloned.perf("remote", "add", "shared", "elsewhere", code=2).err
+    cloned.perf("remote", "rm", "shared")
+    assert "there is no remote" in cloned.perf("remote", "remove", "shared", code=3).err
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a/b", "a b", "..", "x" * 101])
@@ -167,9 +174,9 @@ def test_a_git_repository_without_its_storage_is_an_error_with_a_way_on(project:
     assert "perf remote add NAME PATH" in done.err
 
 
-def test_another_clone_on_the_same_disk_is_a_remote_by_its_name_in_git(project: Project, other: Project) -> None:
-    register(other, 100)
-    assert "pushed 1 profile of 1 version to origin" in other.perf("push").err
+def test_another_clone_on_the_same_disk_is_a_remote_by_its_name_in_git(project: Project, cloned: Project) -> None:
+    register(cloned, 100)
+    assert "pushed 1 profile of 1 version to origin" in cloned.perf("push").err
     assert "100 ns" in project.perf("show", "--one-line", "0@i").out
 
 
@@ -204,6 +211,8 @@ def test_a_path_that_lost_its_store_is_an_error_until_a_new_one_is_asked_for(
     shared = tmp_path / "shared"
     if kind == "git":
         project.git("init", "--quiet", "--bare", str(shared))
+    else:
+        shared.mkdir()
     register(project, 100)
     project.perf("remote", "add", "shared", str(shared))
     project.perf("pull")
@@ -319,12 +328,12 @@ sharing:
 """
 
 
-def measured(project: Project) -> str:
+def measured(project: Project, wall: int = 100) -> str:
     """A profile of a command in somebody's home."""
     history = open_repository(project.path)
     header = Header(type="time", argv=("/home/alice/bench",), cmd="/home/alice/bench", units={"wall": "ns"})
     machine = {"host": "lab3", "cpus": 2}
-    made = replace(profiles.timed(3, 100), header=header, machine=machine, origin=history.version())
+    made = replace(profiles.timed(3, wall), header=header, machine=machine, origin=history.version())
     return history.register(history.save(made)).profile
 
 
@@ -457,3 +466,125 @@ def test_a_damaged_retention_stops_a_push(project: Project, tmp_path: Path) -> N
     (tmp_path / "shared" / "retention").mkdir()
     (tmp_path / "shared" / "retention" / "expired").write_text('{"format": 1, "before": ')
     assert "retention/expired of the remote is damaged" in project.perf("push", code=4).err
+
+
+def test_a_remote_that_is_added_does_not_move_the_default_away_from_origin(
+    project: Project, cloned: Project, tmp_path: Path
+) -> None:
+    register(cloned, 100)
+    cloned.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert "pushed 1 profile of 1 version to origin" in cloned.perf("push").err
+    assert "from origin" in cloned.perf("pull").err
+    done = cloned.perf("remote", "gc", "--expire", "30d", "--dry-run").err
+    assert "would remove 1 profile of 1 version of origin\n" in done
+    assert "would remove 0 objects of origin (0 B), " in done
+    assert not (tmp_path / "shared").exists()
+    assert "perf push origin v1..v2" in cloned.perf("push", "v1..v2", code=2).err
+
+
+def test_the_only_remote_is_the_default_also_where_it_is_one_of_git(project: Project, cloned: Project) -> None:
+    cloned.git("remote", "rename", "origin", "up")
+    register(cloned, 100)
+    assert "pushed 1 profile of 1 version to up" in cloned.perf("push").err
+    assert "it is all there" in cloned.perf("pull").err
+
+
+@pytest.mark.parametrize("words", [["push"], ["pull"], ["remote", "gc"]])
+def test_of_several_remotes_without_an_origin_one_has_to_be_named(
+    cloned: Project, tmp_path: Path, words: list[str]
+) -> None:
+    cloned.git("remote", "rename", "origin", "up")
+    cloned.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    done = cloned.perf(*words, code=2)
+    assert "there are several remotes, and none of them is origin: name one" in done.err
+    assert "`perf remote` lists them, such as shared" in done.err
+    assert "perf push REMOTE v1..v2" in cloned.perf("push", "v1..v2", code=2).err
+
+
+@pytest.mark.parametrize("words", [["pull"], ["fetch", "--dry-run"], ["pull", "--full"], ["remote", "gc"]])
+def test_a_path_where_nothing_is_yet_is_an_error_until_a_push_makes_a_store(
+    project: Project, tmp_path: Path, words: list[str]
+) -> None:
+    shared = tmp_path / "shared"
+    register(project, 100)
+    project.perf("remote", "add", "shared", str(shared))
+    done = project.perf(*words, code=4)
+    assert f"there is no store at {shared} yet" in done.err
+    assert "`perf push shared` makes one" in done.err
+    assert not shared.exists()
+    project.perf("push")
+    assert "there is no store" not in project.perf(*words).err
+
+
+def test_an_empty_folder_is_said_to_have_no_store_yet(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert f"there is no store at {tmp_path / 'shared'} yet" in project.perf("pull").err
+
+
+@pytest.mark.parametrize("url", ["s3://key:secret@team/x", "gs://key:sec/secret@team/x", "az://:secret@team"])
+def test_the_url_of_a_bucket_with_a_key_in_it_is_refused_and_not_shown(project: Project, url: str) -> None:
+    done = project.perf("remote", "add", "shared", url, code=2)
+    assert ":***@team" in done.err
+    assert "secret" not in done.err
+    assert "there are no remotes" in project.perf("remote").err
+    local = project.path / ".perf" / "local.yml"
+    local.write_text(f"{local.read_text()}remotes: {{shared: '{url}'}}\n")  # as before they were refused
+    project.perf("config", "trust", "--yes")
+    assert "secret" not in project.perf("remote").out
+    assert "secret" not in project.perf("pull", code=2).err
+
+
+@pytest.mark.parametrize("words", [["v3..v1"], ["v1..v1"], ["--since", "2030-01-01"]])
+@pytest.mark.parametrize(("verb", "where"), [("push", "pushed to"), ("pull", "pulled from")])
+def test_a_choice_without_versions_is_told_so(
+    project: Project, tmp_path: Path, verb: str, where: str, words: list[str]
+) -> None:
+    for number in (1, 2, 3):
+        project.commit(f"Version {number}")
+        project.git("tag", f"v{number}")
+        register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    assert f"nothing to be {where} shared: no version is meant" in project.perf(verb, "shared", *words).err
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_folder_in_the_place_of_the_remote_is_told_so(project: Project, made: bool) -> None:
+    if made:
+        (project.path.parent / "fd").mkdir()
+    done = project.perf("push", "../fd", code=2)
+    assert "../fd is a folder, and no name of a remote" in done.err
+    assert "perf remote add NAME ../fd" in done.err
+
+
+def test_a_folder_that_is_called_as_a_version_is_one(project: Project) -> None:
+    (project.path / "main").mkdir()
+    assert "main names versions" in project.perf("push", "main", code=2).err
+    (project.path / "fd").mkdir()
+    assert "fd is a folder" in project.perf("push", "fd", code=2).err
+
+
+def test_a_remote_of_git_is_not_removed(cloned: Project) -> None:
+    done = cloned.perf("remote", "remove", "origin", code=3)
+    assert "origin is a remote of git" in done.err
+    assert "git remote remove origin" in done.err
+
+
+def test_the_help_names_buckets_and_what_fetch_is(project: Project) -> None:
+    for words in (["remote"], ["remote", "add"]):
+        assert "s3://" in project.perf(*words, "--help").out
+    assert "This is `perf pull` by another name" in project.perf("fetch", "--help").out
+    assert "by another name" not in project.perf("pull", "--help").out
+
+
+def test_after_a_change_of_rules_the_list_says_why_it_is_there_again(project: Project, tmp_path: Path) -> None:
+    measured(project)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert "this is the first push to shared; the profiles name" in project.perf("push").err
+    for wall, rules in ((200, RULES), (300, RULES.replace("~", "HOME"))):
+        project.write(".perfcore.yml", rules)
+        measured(project, wall)
+        told = project.perf("push").err
+        assert "first push" not in told
+        assert "the rules of sharing changed since a push to shared; the profiles name" in told

@@ -33,7 +33,7 @@ KEY = f"ratings/{7:040x}/alice"
 def clones(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, Project]:
     """Two of them, and a folder that both reach."""
     project.use_home(monkeypatch)
-    project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
+    project.git("clone", "--quiet", "--origin", "shared", str(project.path), str(tmp_path / "other"))
     other = Project(tmp_path / "other", project.home)
     other.perf("init")
     for clone in (project, other):

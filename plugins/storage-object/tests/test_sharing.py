@@ -53,7 +53,7 @@ def url(environment: dict[str, str]) -> str:
 @pytest.fixture
 def clones(project: Project, environment: dict[str, str], url: str, tmp_path: Path) -> list[Project]:
     """Two clones that have the bucket as their remote `shared`."""
-    project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
+    project.git("clone", "--quiet", "--origin", "shared", str(project.path), str(tmp_path / "other"))
     other = Project(tmp_path / "other", project.home, always_processes=True)
     other.perf("init")
     for clone in (project, other):

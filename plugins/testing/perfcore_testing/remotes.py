@@ -160,7 +160,7 @@ class RemoteWriters:
     @pytest.fixture
     def clones(self, project: Project, remote: Remote, tmp_path: Path) -> tuple[Project, Project]:
         project.commit("Second")
-        project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
+        project.git("clone", "--quiet", "--origin", NAME, str(project.path), str(tmp_path / "other"))
         home = tmp_path / "other-home"
         both = (project, Project(tmp_path / "other", home, always_processes=project.always_processes))
         both[1].perf("init")
@@ -411,6 +411,9 @@ class FolderRemote(RemoteInFolder):
     """A folder that all can reach."""
 
     env: Mapping[str, str] = attrs.field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)  # whoever pulls before the first push finds it empty
 
     @property
     def url(self) -> str:
