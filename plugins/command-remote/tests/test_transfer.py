@@ -17,7 +17,7 @@ from perfcore_command_remote.transfer import Transferred, transfer
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
 from perfcore_storage_kit import sets
-from perfcore_testing import profiles
+from perfcore_testing import old_index, profiles
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import StorageError
@@ -486,6 +486,24 @@ def test_a_damaged_index_and_a_damaged_list_of_notes_are_made_anew_where_they_ar
     assert there.read_index(VCS, version(1)).live == (entry,)
     assert len(notes.read(there, "check")) == 1
     assert bring(here, there, verify=True) == Transferred()
+
+
+def test_an_index_of_version_1_travels(here: Store, there: Store) -> None:
+    """It names neither its version nor the VCS, which are those of the key and of whoever reads it."""
+    entry = register(here, 1, 100)
+    key = object_key(version(1))
+    here.storage.replace(key, old_index.encode(here.read_index(VCS, version(1))), here.storage.read(key).tag)
+    for _ in range(2):
+        assert bring(here, there).problems == bring(there, here).problems == ()
+    assert here.read_index(VCS, version(1)).live == there.read_index(VCS, version(1)).live
+    (brought,) = there.read_index(VCS, version(1)).live
+    assert (brought.profile, brought.name) == (entry.profile, entry.name)
+    assert there.load(entry.profile) == here.load(entry.profile)
+    assert bring(here, there) == bring(there, here) == Transferred()
+    second = register(there, 1, 200)
+    bring(there, here)
+    assert {each.profile for each in here.read_index(VCS, version(1)).live} == {entry.profile, second.profile}
+    assert list(examine(here)) == list(examine(there)) == []
 
 
 def test_an_index_of_a_newer_perfcore_is_never_replaced(here: Store, there: Store) -> None:
