@@ -59,6 +59,8 @@ class Sharing:
         self.random = random.Random(self.seed)
 
     def go(self, kills: int) -> None:
+        self._changed(self.clones[0])
+        _succeed(self.clones[0], "push", "shared")  # makes the store: without one a pull is an error
         for _ in range(LEARNING):
             self._round(killing=False)
         while self.kills.total() < kills:
