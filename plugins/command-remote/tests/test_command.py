@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from perfcore_storage_local import LocalStorage
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
@@ -270,6 +271,26 @@ def test_a_full_pull_makes_a_damaged_index_anew_as_fsck_says(project: Project, t
     assert "perf pull --full" in project.perf("fsck", code=4).err
     assert "`perf pull --full` mends what is damaged here" in project.perf("pull", code=4).err
     assert f"the damaged index of {head[:10]} is made anew" in project.perf("pull", "--full").err
+    project.perf("fsck")
+    assert profile[:10] in project.perf("status").out
+
+
+@pytest.mark.parametrize("kept", [100, -30])
+def test_a_damaged_pack_is_moved_away_and_its_profiles_are_pulled_again_as_fsck_says(
+    project: Project, tmp_path: Path, kept: int
+) -> None:
+    profile = register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    storage = open_repository(project.path).repository.store.storage
+    assert isinstance(storage, LocalStorage)
+    storage.pack("objects/", least=1)
+    (pack,) = (project.path / ".perf" / "packs" / "objects").glob("*.pack")
+    pack.write_bytes(pack.read_bytes()[:kept])
+    assert "move it away: then `perf pull --full`" in project.perf("fsck", code=4).out
+    assert "move it away: then `perf pull --full`" in project.perf("pull", "--full", code=4).err
+    pack.rename(tmp_path / pack.name)
+    project.perf("pull", "--full")
     project.perf("fsck")
     assert profile[:10] in project.perf("status").out
 

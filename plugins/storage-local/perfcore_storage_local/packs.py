@@ -52,6 +52,7 @@ _ID_BYTES = 20
 _KEPT_BYTES = 1 << 24  # of inflated blocks, for a pack: histories are read key by key, from all over it
 _SETTLED_NS = 3_000_000_000  # the time of a folder tells no changes of the moments after it
 _TRIES = 100
+_REPAIR = "bring the file back from a copy, or move it away: then `perf pull --full` brings what a remote has"
 
 
 def split(key: str) -> tuple[str, bytes] | None:
@@ -254,7 +255,7 @@ class Pack:
             raise self._damaged_marks(f"the mark of a row is {min(wrong)}")
 
     def damage(self, what: str) -> FormatError:
-        return FormatError(f"{printable(self.path)} is damaged: {what}", hint="bring the file back from a copy")
+        return FormatError(f"{printable(self.path)} is damaged: {what}", hint=_REPAIR)
 
     def _damaged_marks(self, what: str) -> FormatError:
         return FormatError(f"{printable(self._marks_path)} is damaged: {what}", hint="bring the file back from a copy")
@@ -404,7 +405,7 @@ class Packs:
                 try:
                     Pack(self.folder(space), name.removesuffix(PACK)).verify()
                 except FormatError as error:
-                    faults.append(error.message)
+                    faults.append(f"{error.message}; {error.hint}")
                 except FileNotFoundError:  # its rows went to a new one meanwhile
                     continue
         return faults
