@@ -25,6 +25,7 @@ _PACKAGES = {GIT: "perfcore-storage-git", OBJECT: "perfcore-storage-object"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # A scheme, or host:path as scp writes it.
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[^/:]+@?[^/:]*:(?!//)", re.IGNORECASE)
+_BUCKET_WITHOUT_SLASHES = re.compile(rf"({'|'.join(_SCHEMES)}):(?!//)", re.IGNORECASE)
 DAY = 86_400.0  # seconds
 _HOLD = 3600.0  # seconds: longer than a transfer
 _SPACE = "remotes"  # in the read model: paths that have a store
@@ -208,6 +209,8 @@ def add(repository: Repository, name: str, url: str) -> Remote:
         raise UsageError(f"{brief(name)} is no name of a remote: letters, digits, '.', '_' and '-', 100 at most")
     if not url or url.startswith("-") or any(not character.isprintable() for character in url):
         raise UsageError(f"{brief(_masked(url))} is no URL")
+    if mistyped := _BUCKET_WITHOUT_SLASHES.match(url):  # git would ask a machine of this name over ssh
+        raise UsageError(f"{brief(url)} is no URL of a bucket", hint=f"{mistyped[1].lower()}://BUCKET/FOLDER")
     urls = dict(configured(repository))
     if name in urls:
         raise UsageError(f"there is a remote {name} already", hint=f"perf remote remove {name}")

@@ -129,6 +129,13 @@ def test_a_bad_url_is_refused(project: Project, url: str) -> None:
     assert "is no URL" in project.perf("remote", "add", "--", "shared", url, code=2).err
 
 
+@pytest.mark.parametrize("url", ["s3:/bucket/folder", "GS:bucket", "az:"])
+def test_the_url_of_a_bucket_without_its_slashes_is_refused(project: Project, url: str) -> None:
+    done = project.perf("remote", "add", "shared", url, code=2)
+    assert f"{url[:2].lower()}://BUCKET/FOLDER" in done.err
+    assert "shared" not in project.perf("remote").out
+
+
 def test_an_unknown_remote_is_an_error_with_a_way_on(project: Project) -> None:
     assert "perf remote add origin URL" in project.perf("push", code=3).err
 
