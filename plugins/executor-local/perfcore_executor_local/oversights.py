@@ -43,9 +43,11 @@ def _oversights(resources: Table, name: str) -> Iterator[str]:
     for position, column in enumerate(columns):
         # A column that was not declared has no unit, and stands behind those that were.
         if column.unit and _is_empty(column):
+            undeclared = [later.name for later in columns[position:] if not later.unit and later.dtype in _NUMBERS]
+            if not undeclared:  # as of a small program, whose peak memory is not known
+                continue
             import difflib  # which few collectors need
 
-            undeclared = [later.name for later in columns[position:] if not later.unit and later.dtype in _NUMBERS]
             for written in difflib.get_close_matches(column.name, undeclared, n=1, cutoff=_ALIKE):
                 yield f"the collector {name} wrote no {column.name!r}, but {written!r}, which it did not declare"
 
