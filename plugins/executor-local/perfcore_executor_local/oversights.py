@@ -9,7 +9,7 @@ from perfcore.errors import ColumnError, PluginError
 from perfcore.model.record import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from perfcore.model import Measured
     from perfcore.profile.table import Column, Table
@@ -44,12 +44,23 @@ def _oversights(resources: Table, name: str) -> Iterator[str]:
         # A column that was not declared has no unit, and stands behind those that were.
         if column.unit and _is_empty(column):
             undeclared = [later.name for later in columns[position:] if not later.unit and later.dtype in _NUMBERS]
-            if not undeclared:  # as of a small program, whose peak memory is not known
-                continue
-            import difflib  # which few collectors need
-
-            for written in difflib.get_close_matches(column.name, undeclared, n=1, cutoff=_ALIKE):
+            for written in _alike(column.name, undeclared):
                 yield f"the collector {name} wrote no {column.name!r}, but {written!r}, which it did not declare"
+
+
+def _alike(name: str, others: Sequence[str]) -> Sequence[str]:
+    """The nearest of the others that is near, if any."""
+    near = [other for other in others if 2 * _common(name, other) >= _ALIKE * (len(name) + len(other))]
+    if not near:  # as of a small program, whose peak memory is not known: the import takes longer than all this
+        return ()
+    import difflib
+
+    return difflib.get_close_matches(name, near, n=1, cutoff=_ALIKE)
+
+
+def _common(name: str, other: str) -> int:
+    """Letters that both have: no fewer than stand in the same order, which are those that difflib counts."""
+    return sum(min(name.count(letter), other.count(letter)) for letter in set(name))
 
 
 def _is_empty(column: Column) -> bool:
