@@ -248,3 +248,19 @@ def test_real_programs_of_which_one_is_slower_are_told_apart(
     here.perf(*command)
     here.perf("check", "--threshold", "0.2", code=1)
     here.perf("check", "HEAD", "--threshold", "0.2", code=1)
+
+
+def test_what_two_sessions_leave_open_is_decided_by_the_command_that_is_named(
+    here: Here, python: Callable[[str], tuple[str, ...]]
+) -> None:
+    program = python("n = int(open('count').read())\nfor i in range(n): i * i")
+    for count in ("200000", "230000"):
+        here.commit(count, count=count)
+        here.perf("collect", "time", "--repeat", "8", "--add", "--", *program)
+    versions = [here.git("rev-parse", name).out[:10] for name in ("HEAD~1", "HEAD")]
+    named = f"perf compare {' '.join(versions)} -- COMMAND"
+    for words in (["check"], ["compare", *versions]):
+        done = here.perf(*words, code=None)
+        assert "1 inconclusive" in done.out
+        assert f"to decide, measure both versions in turn: {named}" in done.err
+    assert "slower" in here.perf(*named.split()[1:-1], *program, code=1).out

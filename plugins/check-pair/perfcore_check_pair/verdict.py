@@ -311,11 +311,13 @@ def _center(question: Question) -> float:
 
 
 def _needed(question: Question, settings: PairSettings, estimate: Estimate) -> int | None:
-    """How many pairs would decide, if the estimate stays and the interval shrinks with the root of their number;
-    None where the change is as large as the threshold, and no reasonable number would."""
+    """How many pairs would decide, if the interval shrinks with the root of their number: of pairs if their estimate
+    stays, else one that is not within half of the threshold around it. None where no reasonable number would."""
     count, matters = min(len(question.baseline), len(question.target)), _limit(question.threshold)
     size, half = abs(estimate.center), max(estimate.high - estimate.center, estimate.center - estimate.low)
     margin = size if size > matters else matters - size
+    if not question.paired:  # pairs will show another size: that of sessions or blocks has what the machine did in it
+        margin = max(margin, matters / 2)
     # The interval would have to be a hundred times narrower, which takes 10,000 times as many runs.
     if margin <= half / 100:
         return None

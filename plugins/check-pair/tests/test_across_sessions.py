@@ -97,6 +97,15 @@ def test_versions_of_several_sessions_and_of_one_tell_their_differences() -> Non
     ]
 
 
+@pytest.mark.parametrize("change", [0.0, 0.0195, 0.0205, 0.05])
+def test_sessions_that_differ_by_about_the_threshold_take_no_more_pairs_to_decide_than_others(change: float) -> None:
+    for seed in range(5):
+        undecided = _compare(_pairing(_series([0.0, np.log1p(change)], np.random.default_rng(seed))))
+        assert undecided.kind == "cannot tell"
+        assert undecided.needed is not None
+        assert undecided.needed < 100
+
+
 def test_the_evidence_names_where_the_variance_comes_from() -> None:
     draw = np.random.default_rng(2)
     known = _compare(_pairing(_series(draw.normal(0, 0.03, 13), draw)))

@@ -201,6 +201,8 @@ def check(
     else:
         delivery.reports.print(console, outcome, outcome.as_json)
     delivery.deliver(console, outcome)
+    if hint := report_text.way_to_decide(outcome.changes):
+        console.note(hint)
     _refuse_unknown(console, outcome)
     if outcome.exit_code == NOT_COMPARED and console.history.repository.left_out:
         return  # damage, which may be why nothing was compared, has an exit code of its own

@@ -83,12 +83,14 @@ class StoredComparison:
         return report_text.conclusion(self.outcome)
 
     def hints(self) -> Iterator[str]:
-        """Which version has nothing stored, and the command that measures it."""
+        """Which version has nothing stored, and the command that measures it, or decides what is inconclusive."""
         names = [shlex.quote(side.name) for side in self.sides]
         for side in self.sides:
             if not side.profiles:
                 yield f"{side.title} has no registered profile, so nothing can be compared with it"
         if all(side.profiles for side in self.sides):
+            if decide := report_text.way_to_decide(self.outcome.changes):
+                yield decide
             return
         if any(side.profiles for side in self.sides):
             yield f"to measure both versions, interleaved: perf check {' '.join(names)} --collect"

@@ -13,6 +13,8 @@ from perfcore.model.decisions import Standing
 from perfcore.text import percent, plural, printable, quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from perfcore.model import Change, Unpaired
 
 
@@ -79,6 +81,17 @@ def conclusion(result: CheckResult) -> str:
     count = sum(change.primary for change in accepted_changes) or len(accepted_changes)
     suffix = f", {plural(count, 'change')} {_states(result)}" if count else ""
     return (result.conclusion.replace("\n", "; ") or conclusions.of_comparisons(result.changes)) + suffix
+
+
+def way_to_decide(changes: Iterable[Change]) -> str:
+    """The command that decides the first of these comparisons of two versions that more runs would decide; empty where
+    there is none."""
+    for change in changes:
+        if change.primary and change.kind == "cannot tell" and change.needed and change.baseline != change.target:
+            before, after = printable(change.baseline), printable(change.target)
+            collector = "--collector NAME " if change.resource else ""  # of benchmarks, `time` sees none
+            return f"to decide, measure both versions in turn: perf compare {before} {after} {collector}-- COMMAND"
+    return ""
 
 
 def _states(result: CheckResult) -> str:
