@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -61,8 +61,6 @@ class Renderer:
     def __init__(self, site: Site) -> None:
         self.site = site
         self._environment = _environment()
-        self.drawn: tuple[object, Mapping[str, bytes], str] | None = None
-        """The last chart that several pages of files show: its key, its data, and its figure for a page at the root."""
 
     def render(self, path: PagePath, mode: Mode) -> Page:
         """A page. NotFoundError where there is none of this path."""
@@ -135,20 +133,6 @@ class View:
         name, content = chart.data_file(data, options)
         self.files[f"{DATA}/{name}"] = content
         return Markup(chart.chart(data, options, link=f"{self.root}{DATA}/{name}"))
-
-    def figure_once(self, key: object, make: Callable[[], ChartData], options: ChartOptions) -> Markup:
-        """The same for a chart that pages of files which are made one after the other share: it is drawn once."""
-        if self.is_served:
-            return self.figure(make(), options)
-        key, drawn = (self.branch, key), self._renderer.drawn
-        if drawn is None or drawn[0] != key:
-            data = make()
-            name, content = chart.data_file(data, options)
-            figure = chart.chart(data, options, link=f"{DATA}/{name}")
-            drawn = self._renderer.drawn = key, {f"{DATA}/{name}": content}, figure
-        self.files |= drawn[1]
-        # Quotes of texts are escaped, so that no text is taken for this attribute.
-        return Markup(drawn[2].replace(f'data-file="{DATA}/', f'data-file="{self.root}{DATA}/'))
 
     @property
     def root(self) -> str:

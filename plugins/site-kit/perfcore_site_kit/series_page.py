@@ -55,7 +55,7 @@ def range_page(view: View) -> Mapping[str, Any]:
     at = _index(view, tuple(parts))
     row = view.branch.series[at]
     index = int(text) - 1 if paths.is_number(text) else -1
-    if not 0 <= index < ranges(row):
+    if not 0 <= index < ranges(row) - 1:  # the page of the series has the newest
         raise NotFoundError("there is no such range")
     positions = view.site.stored_points(at, index).positions
     names = [view.branch.versions[position].id[:10] for position in positions]
@@ -79,7 +79,7 @@ def _index(view: View, parts: tuple[str, ...]) -> int:
 
 def _range_chart(view: View, at: int, index: int) -> Markup:
     """Every version of a range, with its runs."""
-    return view.figure_once((at, index), lambda: _range_data(view, at, index), ChartOptions(id=_RANGE, height=320))
+    return view.figure(_range_data(view, at, index), ChartOptions(id=_RANGE, height=320))
 
 
 def _range_data(view: View, at: int, index: int) -> ChartData:
@@ -170,12 +170,12 @@ def _noise(row: SeriesRow) -> str:
 
 
 def _range_links(view: View, row: SeriesRow, current: int) -> list[tuple[str, str, bool]]:
-    """(text, address, whether it is the one that is shown) of each range, the newest first. That one grows, while pages
-    of the others stay as they are."""
-    links = []
-    for index in reversed(range(ranges(row))):
-        first, last = index * RANGE + 1, (index + 1) * RANGE
-        text = f"{first:,} and later" if index == ranges(row) - 1 else f"{first:,} to {last:,}"
+    """(text, address, whether it is the one that is shown) of each range, the newest first. That one grows, and the
+    page of the series shows it; pages of the others stay as they are."""
+    newest = ranges(row) - 1
+    links = [(f"{newest * RANGE + 1:,} and later", view.link(row.path), current == newest)]
+    for index in reversed(range(newest)):
+        text = f"{index * RANGE + 1:,} to {(index + 1) * RANGE:,}"
         links.append((text, view.link(range_path(row, index)), index == current))
     return links
 

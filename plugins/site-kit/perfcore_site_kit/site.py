@@ -14,7 +14,7 @@ from perfcore.errors import NotFoundError
 from perfcore.model import Point
 from perfcore.model.listener import SilentListener
 from perfcore_site_kit import paths
-from perfcore_site_kit.branch import NOTHING, RANGE, Branch, range_path, version_path
+from perfcore_site_kit.branch import NOTHING, Branch, range_path, version_path
 from perfcore_site_kit.derive import Derived, derive, ranges, state_of
 from perfcore_site_kit.page_types import FILES, SERVER, Mode, Page, SiteOptions
 from perfcore_site_kit.paths import PagePath
@@ -113,9 +113,7 @@ class Site:
         yield PagePath(paths.MEASURE)
         for row in branch.series:
             yield row.path
-            if row.points > RANGE:
-                # The newest first, as the page of the series shows the same chart.
-                yield from (range_path(row, index) for index in reversed(range(ranges(row))))
+            yield from (range_path(row, index) for index in range(ranges(row) - 1))  # the page above has the newest
         listed = [
             (address_part, change)
             for address_part, (_, change) in branch.by_change.items()
