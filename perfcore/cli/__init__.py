@@ -50,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from perfcore.cli.lazy_imports import LazyImports
 
         gc.set_threshold(_YOUNG)  # almost all that a command makes is in use until it ends
+        if sys.path[0] == os.path.dirname(sys.executable):  # the folder of this script has no modules to look for
+            del sys.path[0]
         sys.meta_path.insert(0, LazyImports)
     code = None if "_PERF_COMPLETE" in os.environ else _short_answer(arguments)
     if code is not None:

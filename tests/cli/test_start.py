@@ -36,6 +36,23 @@ def test_a_process_looks_less_for_garbage(project: Project) -> None:
     assert done.lines[-1] == "seldom True", done
 
 
+BESIDE = """
+import os, sys
+folder = {folder}
+sys.path.insert(0, folder)  # as of a script that is there
+from perfcore.cli import main
+code = main()
+print("looked at", folder in sys.path)
+"""
+
+
+@pytest.mark.parametrize(("folder", "is_kept"), [("os.path.dirname(sys.executable)", False), ("os.getcwd()", True)])
+def test_no_module_is_looked_for_beside_the_script(project: Project, folder: str, is_kept: bool) -> None:
+    """Another folder has what it was put there for, as the archive of a program that brings perfcore."""
+    done = project.run(sys.executable, "-c", BESIDE.format(folder=folder), "status")
+    assert done.lines[-1] == f"looked at {is_kept}", done
+
+
 ARITHMETIC = """
 import os
 from perfcore.cli import main
