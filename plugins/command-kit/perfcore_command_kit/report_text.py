@@ -13,7 +13,7 @@ from perfcore.model.decisions import Standing
 from perfcore.text import percent, plural, printable, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from perfcore.model import Change, Unpaired
 
@@ -83,11 +83,14 @@ def conclusion(result: CheckResult) -> str:
     return (result.conclusion.replace("\n", "; ") or conclusions.of_comparisons(result.changes)) + suffix
 
 
-def way_to_decide(changes: Iterable[Change]) -> str:
+def way_to_decide(changes: Sequence[Change]) -> str:
     """The command that decides the first of these comparisons of two versions that more runs would decide; empty where
-    there is none."""
-    for change in changes:
-        if change.primary and change.kind == "cannot tell" and change.needed and change.baseline != change.target:
+    there is none, or a regression to be looked at first."""
+    primary = [change for change in changes if change.primary]
+    if any(change.kind == "degradation" for change in primary):
+        return ""
+    for change in primary:
+        if change.kind == "cannot tell" and change.needed and change.baseline != change.target:
             before, after = printable(change.baseline), printable(change.target)
             collector = "--collector NAME " if change.resource else ""  # of benchmarks, `time` sees none
             return f"to decide, measure both versions in turn: perf compare {before} {after} {collector}-- COMMAND"
