@@ -61,6 +61,8 @@ _LONG = 500  # commits, after which the next one begins a new history
 _AUTHOR = "perfcore <perfcore@localhost>"  # who pushes is no matter of the store
 # What a server says of another push in the same moment, which may not have changed the ref yet.
 _BUSY = ("cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists", "stale info")
+# What git says of a disk, not always with the file: of that of the server it says so behind `remote:`.
+_DISK = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "Read-only file system")
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -335,9 +337,16 @@ class Mirror:
         lines = [line for line in map(str.strip, text.splitlines()) if line]
         told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "!"))] or lines[-1:]
         reason = clip(printable("; ".join(dict.fromkeys(told))), 400) or "it gave no reason"
+        place = printable(str(self.place))
+        if any(str(self.place) in line or any(words in line for words in _DISK) for line in _of_this_side(lines)):
+            return GitError(
+                f"git cannot write to {place}, the copy of {self.shown}: {reason}",
+                text,
+                hint="make room there, and check that it may be written",
+            )
         action = {"ls-remote": "reach", "fetch": "read", "push": "write to"}.get(command)
         if action is None:
-            return GitError(f"git {command} failed in {printable(str(self.place))}: {reason}", text)
+            return GitError(f"git {command} failed in {place}: {reason}", text)
         return GitError(f"git cannot {action} {self.shown}: {reason}", text, hint=f"git ls-remote {self.shown}")
 
     @staticmethod
@@ -353,6 +362,10 @@ class Mirror:
     def __del__(self) -> None:
         if self._objects is not None:
             self._end(self._objects)
+
+
+def _of_this_side(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if not line.startswith("remote:")]
 
 
 def _masked(text: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -166,3 +168,31 @@ def test_a_damaged_copy_says_what_to_do(storage: GitStorage, origin: Path) -> No
     with pytest.raises(StorageError) as raised:
         at(origin, storage.place).read("key")
     assert str(storage.place) in f"{raised.value} {raised.value.hint}"
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with a repository, `copy`, and no room. Needs the right to mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=1m", "perfcore-test", str(disk)]
+    mounted = shutil.which("mount") is not None and not subprocess.run(words, capture_output=True).returncode
+    if not mounted:
+        pytest.skip("only root on Linux can mount a file system")
+    bare(disk / "copy")
+    with (disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
+    yield disk / "copy"
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_full_disk_is_told_of_on_the_side_where_it_is(origin: Path, full_disk: Path, tmp_path: Path) -> None:
+    at(origin, tmp_path / "other").create("key", b"1" * 10_000)
+    for act in (lambda: list(at(origin, full_disk).list("")), lambda: at(origin, full_disk).create("new", b"1")):
+        with pytest.raises(StorageError, match=r"cannot write to .*copy, the copy of .*origin") as raised:
+            act()
+        assert "make room there" in str(raised.value.hint)
+    with pytest.raises(StorageError, match=r"cannot write to .*disk/copy: ") as raised:
+        at(full_disk, tmp_path / "third").create("key", b"1" * 10_000)
+    assert "ls-remote" in str(raised.value.hint)
