@@ -142,7 +142,7 @@ class ReadModel:
         assert self.path is not None
         for suffix in _BESIDE:
             self._remove(suffix)
-        if self.path.is_symlink():  # a `.perf` may come from elsewhere
+        if self.path.is_symlink() or self.path.is_fifo():  # a `.perf` may come from elsewhere
             self._remove()
         try:
             with open(self.path, "rb") as file:

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sqlite3
+import sys
 import threading
 import time
 import zlib
@@ -158,6 +159,15 @@ def test_a_link_is_not_followed_and_a_strangers_journal_is_not_played_back(path:
         path.with_name(path.name + suffix).write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504))
     assert everything(path) == ROWS
     assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes of POSIX")
+def test_a_pipe_is_not_waited_at(path: Path) -> None:
+    path.parent.mkdir()
+    os.mkfifo(path)
+    ReadModel(path).put("values", {"a": b"b"})
+    assert everything(path) == {}
+    assert path.is_file()
 
 
 def test_who_has_the_lock_is_not_waited_for_long(path: Path) -> None:
