@@ -43,7 +43,7 @@ class Trust(NamedTuple):
             finally:
                 os.close(handle)
         except OSError as error:
-            raise StorageError(f"cannot write {self.path}: {error.strerror}") from error
+            raise StorageError(f"cannot write {self.path}: {error.strerror}", hint="XDG_DATA_HOME names it") from error
 
     def covers(self, layer: Layer) -> bool:
         """Whether nothing in the layer runs, or its content was trusted, or it is the user's own."""

@@ -12,6 +12,8 @@ import pytest
 from perfcore.config.layers import MAX_LAYER_BYTES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .conftest import Here
 
 
@@ -181,6 +183,17 @@ def test_what_the_user_sets_is_trusted_but_not_what_stood_there_before(here: Her
     assert "perf config trust" in done.err
     here.perf("collect", "time", "--", "true", code=7)
     assert not (here.path / "theirs").exists()
+
+
+def test_what_cannot_be_trusted_is_not_set(here: Here, tmp_path: Path) -> None:
+    """What ran before goes on to run, and what runs nothing is set all the same."""
+    (tmp_path / "data").symlink_to(tmp_path / "nowhere")
+    read_only_home = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    here.perf("config", "set", "gc.grace", "3d", env=read_only_home)
+    here.perf("config", "set", "execute.pre_run", "touch built", code=4, env=read_only_home)
+    assert here.perf("config", "get", "gc.grace").out == "259200.0\n"
+    here.perf("collect", "time", "-r", "1", "--warmup", "0", "--", "true", env=read_only_home)
+    assert not (here.path / "built").exists()
 
 
 def test_a_versioned_file_may_set_what_runs_nothing_without_trust(here: Here) -> None:

@@ -246,8 +246,14 @@ def _write(repository: Repository, urls: Mapping[str, str]) -> None:
     path = repository.perf / LOCAL_FILE
     before, after = layers.set_value(path, KEY, dict(urls) or None)
     trust = repository.trust
-    if trust.covers(layers.parse_layer("project", before, path)):
-        trust.add(layers.digest(after, path))
+    is_covered = trust.covers(layers.parse_layer("project", after, path))
+    if not is_covered and trust.covers(layers.parse_layer("project", before, path)):
+        try:
+            trust.add(layers.digest(after, path))
+        except StorageError:  # an untrusted file would be in the way of every transfer
+            if layers.read_bytes(path) == after:
+                layers.write_atomically(path, before)
+            raise
 
 
 def _git_config(repository: Repository) -> Path | None:

@@ -46,6 +46,19 @@ def other(cloned: Project) -> Project:
     return cloned
 
 
+def test_a_remote_that_cannot_be_trusted_is_not_kept(cloned: Project, tmp_path: Path) -> None:
+    """Or its file would be in the way of every transfer, also of one from git's own remote."""
+    unwritable = tmp_path / "data"
+    unwritable.symlink_to(tmp_path / "nowhere")
+    before = (cloned.path / ".perf" / "local.yml").read_bytes()
+    read_only_home = {"XDG_DATA_HOME": str(unwritable)}
+    failed = cloned.perf("remote", "add", "new", str(tmp_path / "new"), code=4, env=read_only_home).err
+    assert "cannot write" in failed
+    assert "XDG_DATA_HOME" in failed
+    assert (cloned.path / ".perf" / "local.yml").read_bytes() == before
+    cloned.perf("pull", env=read_only_home)
+
+
 def test_profiles_and_tags_travel(project: Project, other: Project, tmp_path: Path) -> None:
     register(project, 100)
     project.perf("tag", "release", "0@i")
