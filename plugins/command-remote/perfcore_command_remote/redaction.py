@@ -17,6 +17,7 @@ from perfcore.model import Entry
 from perfcore.profile import pieces
 from perfcore.profile.columns import Column, from_buffer
 from perfcore.profile.table import Table
+from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
 from perfcore.store.store import Store, table_object
@@ -97,7 +98,11 @@ class Redacting:
             if entry.profile in known:
                 entries.append(entry)
             elif not entry.tombstone and (redacted := self._entry(entry, problems)) is not None:
-                entries += [redacted, *self._outdated(entry, redacted.profile, there)]
+                outdated = self._outdated(entry, redacted.profile, there)
+                # Where earlier rules hold again, it was taken off for what takes its place no longer. Without one of
+                # these, somebody removed the profile.
+                back = current is not None and outdated
+                entries += [indexes.unburied(redacted, current) if back else redacted, *outdated]
             elif entry.tombstone:
                 entries += self._outdated(entry, None, there)
         return incoming._replace(entries=tuple(entries))
@@ -134,7 +139,8 @@ class Redacting:
         return [
             old._replace(tombstone=True)
             for old in there
-            if old.profile in older and not old.tombstone and (old.created, old.tags) == (entry.created, entry.tags)
+            if (old.profile in older and not old.tombstone and old.tags == entry.tags)
+            and (newest is not None or old.created == entry.created)  # one that came back was moved
         ]
 
     def _entry(self, entry: Entry, problems: list[str]) -> Entry | None:

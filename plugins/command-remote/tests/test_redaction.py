@@ -170,6 +170,31 @@ def test_other_rules_replace_what_earlier_ones_made(here: Store, there: Store, l
     assert len(live(here)) == 1
 
 
+@pytest.mark.parametrize("pulls", [False, True])
+def test_rules_that_change_back_and_forth_lose_nothing(here: Store, there: Store, links: Links, pulls: bool) -> None:
+    """As on two branches whose committed rules differ."""
+    original = register(here, secret_profile(), "release")
+    other, sent = Store(MemoryStorage()), []
+    for rules in (Rules(frozenset({"host"})), RULES) * 3:
+        for _ in range(2):
+            bring(here, there, Redacting(here, rules, links))
+            (entry,) = live(there)
+            bring(there, other)
+            assert live(other) == (entry,)
+            if pulls:
+                bring(there, here, Restoring(links))
+            assert [(kept.profile, kept.tags) for kept in live(here)] == [(original.profile, ("release",))]
+        sent.append(entry.profile)
+    assert sent == sent[:2] * 3
+    assert sent[0] != sent[1]
+    there.update_index(VCS, VERSION, lambda index: indexes.bury(index, entry))
+    for rules in (RULES, Rules(frozenset({"host"}))):  # what somebody removed does not come back
+        bring(here, there, Redacting(here, rules, links))
+        assert not live(there)
+    bring(there, here, Restoring(links))
+    assert not live(here)
+
+
 def test_any_order_of_transfers_of_three_clones_doubles_and_loses_nothing() -> None:
     rng = random.Random(11)
     for _ in range(30):
