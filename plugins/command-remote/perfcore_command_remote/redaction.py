@@ -77,7 +77,8 @@ class AsItIs:
 @attrs.define
 class Redacting:
     """For a push: profiles and notes are objects of their own after redaction, which the store gets too. What the
-    target has unredacted stays as it is: it left the machine before there were rules. A `dry` one writes nothing.
+    target has unredacted stays as it is: it left the machine before there were rules. Without rules, originals take the
+    place of what earlier rules made of them. A `dry` one writes nothing.
     `drivers` gives the driver of a set by its name; without one that knows rules, its records stay here. `withheld`
     counts records that stay."""
 
@@ -101,8 +102,9 @@ class Redacting:
                 outdated = self._outdated(entry, redacted.profile, there)
                 # Where earlier rules hold again, it was taken off for what takes its place no longer. Without one of
                 # these, somebody removed the profile.
-                back = current is not None and outdated
-                entries += [indexes.unburied(redacted, current) if back else redacted, *outdated]
+                if current is not None and outdated:
+                    redacted = indexes.unburied(redacted, current)
+                entries += [redacted, *outdated]
             elif entry.tombstone:
                 entries += self._outdated(entry, None, there)
         return incoming._replace(entries=tuple(entries))
@@ -113,6 +115,8 @@ class Redacting:
     def record(
         self, key: str, data: bytes, record: sets.Record, problems: list[str]
     ) -> tuple[bytes, tuple[str, ...]] | None:
+        if not self.rules:
+            return data, record.ids
         driver = self.drivers(key.partition("/")[0])
         try:
             redacted = driver(key, data, _Rules(self)) if driver is not None else None
@@ -144,6 +148,8 @@ class Redacting:
         ]
 
     def _entry(self, entry: Entry, problems: list[str]) -> Entry | None:
+        if not self.rules:
+            return entry
         redacted = self._tried(entry.profile, self._profile, problems)
         if redacted is None:
             return None

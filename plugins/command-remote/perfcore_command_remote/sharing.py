@@ -97,7 +97,8 @@ def pull(
         listener.note(f"there is no store at {printable(place.url)} yet")
     there = _opened(repository, place, full)
     # What rules made of profiles is not compared with them.
-    is_redacted = bool(Rules.of(repository.config))
+    links = _links(repository)
+    is_redacted = bool(Rules.of(repository.config) or links.originals)
     pushed = None if is_redacted else Pushed(_memory(repository, place, "push"), retention.read(there))
     done = transfer(
         there,
@@ -106,7 +107,7 @@ def pull(
         listener,
         declared=sets.declared(repository.plugins),
         versions=versions,
-        translation=Restoring(_links(repository)),
+        translation=Restoring(links),
         pushed=pushed,
         verify=full,
         dry_run=dry_run,
@@ -151,9 +152,10 @@ def _push(
 
 def _redaction(repository: Repository, dry_run: bool) -> Translation:
     rules = Rules.of(repository.config)
-    if not rules:
+    links = _links(repository)
+    if not rules and not links.originals:
         return AsItIs()
-    return Redacting(repository.store, rules, _links(repository), dry_run, functools.cache(_set_drivers(repository)))
+    return Redacting(repository.store, rules, links, dry_run, functools.cache(_set_drivers(repository)))
 
 
 def _set_drivers(repository: Repository) -> Callable[[str], SetDriver | None]:

@@ -195,6 +195,16 @@ def test_rules_that_change_back_and_forth_lose_nothing(here: Store, there: Store
     assert not live(here)
 
 
+def test_without_rules_originals_take_the_place_of_copies(here: Store, there: Store, links: Links) -> None:
+    original = register(here, secret_profile(), "release")
+    bring(here, there, Redacting(here, RULES, links))
+    for rules in (Rules(), RULES, Rules()):
+        bring(here, there, Redacting(here, rules, links))
+        assert live(there) == (original,)
+        bring(there, here, Restoring(links))
+        assert live(here) == (original,)
+
+
 def test_any_order_of_transfers_of_three_clones_doubles_and_loses_nothing() -> None:
     rng = random.Random(11)
     for _ in range(30):
