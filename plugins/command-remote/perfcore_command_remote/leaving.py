@@ -25,13 +25,14 @@ _PATH = re.compile(r"(?:(?<![\w.~/:])/(?!/)|\b[A-Za-z]:\\)[^\s\"':;,|<>]+")
 
 @attrs.define
 class Leaving:
-    """Each a set of texts, as the rules leave them: names of hosts, of this machine's user, commands, and folders that
-    paths name."""
+    """Each a set of texts, as the rules leave them: names of hosts, of this machine's user, commands, folders that
+    paths name, and tags, which rules leave as they are."""
 
     hosts: set[str] = attrs.field(factory=set)
     users: set[str] = attrs.field(factory=set)
     commands: set[str] = attrs.field(factory=set)
     folders: set[str] = attrs.field(factory=set)
+    tags: set[str] = attrs.field(factory=set)
 
     def rows(self) -> Iterator[tuple[str, list[str]]]:
         """What there is, under the words for it."""

@@ -61,9 +61,10 @@ def first_look(
         return None
     translation = _redaction(repository, True)
     done = _push(repository, remote, translation, versions, full, True, listener)
-    return leaving(
-        repository.store, [translation.original(entry.profile) for _, entry in done.profiles], rules, listener
-    )
+    ids = [translation.original(entry.profile) for _, entry in done.profiles]
+    look = leaving(repository.store, ids, rules, listener)
+    look.tags = {tag for _, entry in done.profiles for tag in entry.tags}
+    return look
 
 
 def agree(repository: Repository, remote: str | None = None) -> None:

@@ -619,6 +619,15 @@ def test_the_help_names_buckets_and_what_fetch_is(project: Project) -> None:
     assert "by another name" not in project.perf("pull", "--help").out
 
 
+def test_tags_are_listed_before_they_leave(project: Project, tmp_path: Path) -> None:
+    measured(project)
+    project.perf("tag", "for-acme", "0@i")
+    project.write(".perfcore.yml", RULES)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert "  tags" in project.perf("push", "--dry-run").err
+    assert "for-acme" in project.perf("push").err
+
+
 def test_after_a_change_of_rules_the_list_says_why_it_is_there_again(project: Project, tmp_path: Path) -> None:
     measured(project)
     project.perf("remote", "add", "shared", str(tmp_path / "shared"))
