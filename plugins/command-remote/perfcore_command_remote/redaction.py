@@ -100,11 +100,11 @@ class Redacting:
                 entries.append(entry)
             elif not entry.tombstone and (redacted := self._entry(entry, problems)) is not None:
                 outdated = self._outdated(entry, redacted.profile, there)
-                # Where earlier rules hold again, it was taken off for what takes its place no longer. Without one of
-                # these, somebody removed the profile.
+                # Where earlier rules hold again, it was taken off for what takes its place no longer.
                 if current is not None and outdated:
                     redacted = indexes.unburied(redacted, current)
-                entries += [redacted, *outdated]
+                if outdated or not self._is_removed(entry, there):
+                    entries += [redacted, *outdated]
             elif entry.tombstone:
                 entries += self._outdated(entry, None, there)
         return incoming._replace(entries=tuple(entries))
@@ -146,6 +146,12 @@ class Redacting:
             if (old.profile in older and not old.tombstone and old.tags == entry.tags)
             and (newest is not None or old.created == entry.created)  # one that came back was moved
         ]
+
+    def _is_removed(self, entry: Entry, there: Iterable[Entry]) -> bool:
+        """Whether somebody removed what the target had of an entry, by whatever rules it was made."""
+        copies = set(self.links.redacted(entry.profile))
+        same = [copy for copy in there if copy.profile in copies and copy.tags == entry.tags]
+        return all(copy.tombstone for copy in same) and any(copy.created == entry.created for copy in same)
 
     def _entry(self, entry: Entry, problems: list[str]) -> Entry | None:
         if not self.rules:

@@ -195,6 +195,16 @@ def test_rules_that_change_back_and_forth_lose_nothing(here: Store, there: Store
     assert not live(here)
 
 
+def test_what_was_removed_there_does_not_come_back_by_other_rules(here: Store, there: Store, links: Links) -> None:
+    register(here, secret_profile())
+    bring(here, there, Redacting(here, RULES, links))
+    (entry,) = live(there)
+    there.update_index(VCS, VERSION, lambda index: indexes.bury(index, entry))
+    for rules in (Rules(frozenset({"host"})), Rules()):
+        bring(here, there, Redacting(here, rules, links))
+        assert not live(there)
+
+
 def test_without_rules_originals_take_the_place_of_copies(here: Store, there: Store, links: Links) -> None:
     original = register(here, secret_profile(), "release")
     bring(here, there, Redacting(here, RULES, links))
