@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from perfcore_check_changepoint import drift, sessions, sizes
@@ -23,6 +24,7 @@ from perfcore_check_changepoint.series import read
 WINDOW = 512  # points
 HINDSIGHT = 128  # points that follow a change before it is settled
 CONTEXT = 96  # points before these that the next window still sees
+_MULTIPLE = 1.5  # times the least amount that the largest is, from which on growth by a share is a curve
 SHORTEST = 4  # points: two levels of two points each are the fewest that have noise
 # Every version is another look at the changes, by each of which chance can show one (repeated significance tests:
 # P. Armitage, C. McPherson and B. Rowe, 1969, JRSS A 132(2)). A change of the code explains more with every point that
@@ -116,11 +118,43 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
     if points is None or len(points) < SHORTEST:
         return []
     changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
+    alike = aligned.runs if aligned is not None else runs.part(start, end)
+    changes = _with_compound_drifts(changes, alike, penalty, confidence)
     if aligned is not None:
         changes = aligned.doubt.believed(changes, penalty, confidence)
     if runs.doubt is not None:
         changes = runs.doubt.part(start, end).believed(changes, penalty, confidence)
     return [change.renumbered(lambda index: index + start) for change in changes] if start else changes
+
+
+def _with_compound_drifts(
+    changes: list[ChangePoint], runs: Runs, penalty: float, confidence: float
+) -> list[ChangePoint]:
+    """The changes with the drifts by a share of the level in each version, where they explain more than those by an
+    amount do. They are curves, unless they are small, and straight in logarithms; steps within them are those of a
+    staircase that follows the curve."""
+    if runs.machines is not None:
+        return changes
+    try:
+        amounts = np.asarray(runs.amounts, dtype=float)
+    except OverflowError:  # integers that no float can hold
+        return changes
+    if amounts.min() <= 0 or amounts.max() < _MULTIPLE * amounts.min():
+        return changes
+    points = read(replace(runs, amounts=np.log(amounts)))
+    if points is None:
+        return changes
+    found = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
+    straight, compound = ([c for c in scale if c.kind == "drift"] for scale in (changes, found))
+    if sum(drift.gain for drift in compound) <= sum(drift.gain for drift in straight):
+        return changes
+    within = [range(drift.index, (drift.until or 0) + 1) for drift in compound]
+    rest = [
+        change
+        for change in changes
+        if change.kind == "noise" or (change.kind == "level" and not any(change.index in part for part in within))
+    ]
+    return sorted([*rest, *(change.of_logarithms() for change in compound)], key=lambda change: change.index)
 
 
 def _sure(changes: list[ChangePoint], count: int, penalty: float) -> list[ChangePoint]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -53,6 +54,12 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
             undone=None if self.undone is None else number(self.undone),
             until=None if self.until is None else number(self.until),
         )
+
+    def of_logarithms(self) -> ChangePoint:
+        """The change of the amounts whose logarithms have this one."""
+        before = math.exp(self.before)
+        low, high = (before * math.expm1(bound) for bound in (self.low, self.high))
+        return replace(self, before=before, after=math.exp(self.after), low=low, high=high)
 
     def row(self) -> list[object]:
         """What is stored of it: all but `undone`, which all changes of a history tell together."""

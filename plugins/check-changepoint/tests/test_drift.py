@@ -45,6 +45,29 @@ def test_growth_without_noise_is_a_drift() -> None:
     assert (change.before, change.after) == pytest.approx((1000, 1102), abs=1)
 
 
+@pytest.mark.parametrize("versions", [12, 20, 40, 100])
+@pytest.mark.parametrize("factor", [0.25, 1.6, 3.4, 20.0])
+def test_growth_by_a_share_of_the_level_is_a_drift(factor: float, versions: int) -> None:
+    """However large it becomes: compound growth is a curve, and no line is near to it."""
+    for seed in range(5):
+        growth = factor ** (np.arange(versions) / (versions - 1))
+        noise = np.exp(0.005 * np.random.default_rng(seed).standard_normal(versions))
+        (change,) = detect((100 * growth * noise).tolist())
+        assert change.kind == "drift"
+        assert change.index <= versions / 2
+        assert change.until is not None
+        assert change.until >= versions - 3
+        assert math.log(change.after / change.before) / math.log(factor) == pytest.approx(0.9, abs=0.15)
+        assert change.low <= change.size <= change.high
+
+
+def test_steps_to_multiples_of_a_level_are_steps_and_no_drift() -> None:
+    for seed in range(20):
+        noise = np.exp(0.01 * np.random.default_rng(seed).standard_normal(60))
+        values = np.repeat([100.0, 220.0, 500.0], 20) * noise
+        assert [(change.kind, change.index) for change in detect(values.tolist())] == [("level", 20), ("level", 40)]
+
+
 @pytest.mark.parametrize("memory", [0.0, 0.3, 0.6])
 def test_noise_is_no_drift(memory: float) -> None:
     """One of 200 at most, whatever each value keeps of the one before."""
@@ -55,6 +78,14 @@ def test_noise_is_no_drift(memory: float) -> None:
             noise[i] = memory * noise[i - 1] + math.sqrt(1 - memory**2) * noise[i]
         drifts += bool(_drifts((100 + noise).tolist()))
     assert drifts == 0
+
+
+def test_walks_by_shares_of_the_level_are_no_drifts() -> None:
+    drifts = 0
+    for seed in range(100):
+        walk = np.random.default_rng([seed, 3]).normal(0, 0.08, 80).cumsum()
+        drifts += bool(_drifts((100 * np.exp(walk)).tolist()))
+    assert drifts <= 1
 
 
 def test_random_walks_are_no_drifts() -> None:
