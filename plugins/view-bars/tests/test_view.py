@@ -120,6 +120,11 @@ def test_call_stacks_have_a_bar_for_each_function_and_none_for_what_took_nothing
     assert lines[at + 1].split() == ["2", "0"]
 
 
+def test_the_largest_is_that_of_all_profiles() -> None:
+    first, second = profiles.suite({"parse": [1e7]}), profiles.suite({"parse": [2e7]})
+    assert "The largest cpu is 20 ms, of parse." in shown(first, second, format="html")
+
+
 def test_a_run_without_the_function_took_nothing_in_it() -> None:
     made = profiles.sampled()
     stacks, amounts = [1, 3, 3], [5, 9, 7]
