@@ -119,11 +119,16 @@ def _version(repository: Repository, ref: Ref) -> MinorVersion | None:
 
 
 def _series(console: Console, refs: Sequence[Ref], profiles: Sequence[Profile]) -> tuple[MetricHistory, ...]:
-    """The primary metrics of the profiles' configurations, along the branch of the version that is named first."""
+    """The primary metrics of the profiles' configurations, along the branch of the version that is named first, or of
+    one named after it that it led to: who names an old and a new version wants to see both."""
     from perfcore_command_show import metric_history  # most views draw no series
 
     configurations = frozenset(profile.config_id for profile in profiles)
-    head = next((ref.version for ref in refs if ref.version), None)
+    named = list(dict.fromkeys(ref.version for ref in refs if ref.version))
+    head = named[0] if named else None
+    for version in named[1:]:
+        if any(earlier.id == head for earlier in console.repository.vcs.walk_minor_versions(version)):
+            head = version
     return metric_history.of_configurations(console.repository, configurations, head, console)
 
 

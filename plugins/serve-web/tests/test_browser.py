@@ -90,7 +90,7 @@ def test_annotated_sources_fit_and_can_be_read(story: Served, window: Any, axe: 
         window.open(window.run(f"document.querySelector({selector!r}).href"), "main")
         assert window.run("document.documentElement.dataset.theme") == scheme
         assert violations(window, axe) == []
-        assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+        assert window.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth") is True
     assert window.problems == []
 
 
@@ -132,7 +132,7 @@ def test_every_page_fits_and_can_be_read(story: Served, window: Any, axe: str, s
     for link in sorted({link.partition("#")[0] for link in links} | {f"{origin}/search?q=s"}):
         window.open(link, "main")
         assert violations(window, axe) == [], link
-        assert window.run("document.documentElement.scrollWidth <= innerWidth") is True, link
+        assert window.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth") is True, link
         assert window.run("document.querySelectorAll('main').length + document.querySelectorAll('h1').length") == 2
     assert window.problems == []
     assert all(address.startswith((origin, "about:")) for address in window.requests)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,20 +39,24 @@ def overview_page(view: View) -> Mapping[str, Any]:
 
 
 def _table(view: View, states: Sequence[SeriesState], caption: str) -> Markup:
-    rows = [_row(view, state, index < _SPARKS) for index, state in enumerate(states[:_ROWS])]
+    # One command may be measured by two collectors: only the metrics tell their rows apart.
+    names = Counter(state.row.name for state in states if state.row.primary)
+    rows = [
+        _row(view, state, index < _SPARKS, names[state.row.name] == 1) for index, state in enumerate(states[:_ROWS])
+    ]
     kinds = [state.status.replace(" ", "-") for state in states[:_ROWS]]
     name = "overview" if caption == "Benchmarks" else "others"
     sortable = caption == "Benchmarks"
     return Markup(table(caption, _HEAD, rows, left=(1, 4), name=name, sortable=sortable, kinds=kinds))
 
 
-def _row(view: View, state: SeriesState, is_drawn: bool) -> list[str | Cell]:
+def _row(view: View, state: SeriesState, is_drawn: bool, is_alone: bool) -> list[str | Cell]:
     row, change = state.row, state.change
     ratio = change.ratio if change is not None else None
     effect = math.log(ratio) if ratio is not None and ratio > 0 else None
     low = change.low if change is not None else None
     return [
-        Cell(shown(row.name if row.primary else sentences.title(row), 80), link=view.link(row.path)),
+        Cell(shown(row.name if is_alone else sentences.title(row), 80), link=view.link(row.path)),
         Cell(_status(state)),
         Cell(sentences.size_of(change), effect),
         Cell(sentences.interval(change), low),

@@ -16,11 +16,13 @@ from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.site import FILES, SERVER, Site
 from perfcore_testing import hostile
 from perfcore_testing.measured import NAMES, STEP, measure
+from perfcore_testing.profiles import CREATED, sampled, timed
 from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
 from perfcore.model import Change, ChangeKind
+from perfcore.model.record import replace as replace_profile
 
 
 def words(site: Site, path: PagePath) -> str:
@@ -45,6 +47,14 @@ def test_the_overview_counts_every_status(site: Site) -> None:
     (slow, steady) = overview.primary
     assert (slow.row.name, slow.since, slow.behind) == ("./slow", 11 - STEP, 0)
     assert (steady.row.name, steady.change) == ("./steady", None)
+
+
+def test_rows_of_a_command_that_two_collectors_measured_are_told_apart(project: Project) -> None:
+    history, version = open_repository(project.path), project.commit("Measured twice")
+    for made in (timed(runs=9), replace_profile(sampled(), header=timed().header, config_id="c1" * 20)):
+        history.register(history.save(replace_profile(made, created=CREATED)), version)
+    page = words(Site(open_repository(project.path).repository), PagePath(paths.OVERVIEW))
+    assert all(re.search(rf"\|{metric} of [^|]+\|", page) for metric in ("cpu", "samples"))
 
 
 def test_an_accepted_change_is_no_answer(site: Site, measured: Project) -> None:

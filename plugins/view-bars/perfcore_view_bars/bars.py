@@ -14,6 +14,7 @@ from perfcore_view_kit.runs import median_interval
 
 from perfcore.errors import NotFoundError
 from perfcore.profile import benchmarks
+from perfcore.profile.stacks import NOWHERE, Stacks, references
 from perfcore.text import brief
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _UNIT = 16  # characters
 _RUN = "run"
+_FUNCTION, _STACK = "function", "stack"
 
 
 @attrs.frozen
@@ -56,6 +58,8 @@ def bars(subject: ViewData, metric: str | None, by: str | None, most: int) -> Ba
         raise NotFoundError("there is no profile to show")
     column = by or _column(profiles)
     tables = [_by_benchmark(profile) if column is None else _by_column(profile, column) for profile in profiles]
+    if column == _FUNCTION:
+        _fill(profiles, tables)
     if not any(tables):
         raise NotFoundError(f"no profile has rows by {brief(by)}" if by else "the profiles have no runs with values")
     wanted = chosen_metric(metric, (key[1] for amounts_of in tables for key in amounts_of))
@@ -97,20 +101,47 @@ def _column(profiles: Sequence[Profile]) -> str | None:
             continue
         for column in resources.columns:
             if column.role == "dimension" and column.name != _RUN and len(set(column)) > 1:
-                return column.name
+                # The number of a stack says nothing to people, and is another one in each profile.
+                return _FUNCTION if column.name == _STACK and "stacks" in profile.tables else column.name
     return None
 
 
 def _by_column(profile: Profile, name: str) -> _Values:
     """For each value of the column the sums of every metric, one for each run."""
     resources = profile.table("resources")
-    column = resources.get(name) if resources is not None else None
-    if resources is None or column is None:
+    words = _words(profile, resources, name) if resources is not None else None
+    if resources is None or words is None:
         return {}
     runs = resources.get(_RUN) or [0] * resources.rows
-    return {
-        key: (unit, tuple(sums.values())) for key, (unit, sums) in _sums(resources, list(column), list(runs)).items()
-    }
+    return {key: (unit, tuple(sums.values())) for key, (unit, sums) in _sums(resources, words, list(runs)).items()}
+
+
+def _words(profile: Profile, resources: Table, name: str) -> Sequence[object] | None:
+    """The value of the column in each row; None without such a column. The function of a row with a stack is the one
+    whose own code it is."""
+    if (column := resources.get(name)) is not None:
+        return list(column)
+    if name != _FUNCTION or "stacks" not in profile.tables or resources.get(_STACK) is None:
+        return None
+    stacks = Stacks.of(profile.tables)
+    rows = references(resources, _STACK, profile.tables)
+    ends = {at: stacks.path(at)[-1] for at in set(rows) - {NOWHERE}}
+    return [stacks.names[ends[at]] if ends.get(at, NOWHERE) != NOWHERE else None for at in rows]
+
+
+def _fill(profiles: Sequence[Profile], tables: Sequence[_Values]) -> None:
+    """A function that a profile, or one of its runs, has no stack of took nothing there."""
+    units = {key: unit for amounts_of in tables for key, (unit, _) in amounts_of.items()}
+    for profile, amounts_of in zip(profiles, tables, strict=True):
+        resources = profile.table("resources")
+        if resources is None or resources.get(_STACK) is None:
+            continue
+        runs = len(set(resources.get(_RUN) or (0,)))
+        measured = {metric for _, metric in amounts_of}
+        for key, unit in units.items():
+            if key[1] in measured:
+                values = tuple(amounts_of[key][1]) if key in amounts_of else ()
+                amounts_of[key] = unit, values + (0.0,) * (runs - len(values))
 
 
 def _sums(

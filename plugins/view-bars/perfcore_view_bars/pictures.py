@@ -38,9 +38,9 @@ def picture(made: Bars, *, width: int, alone: bool = False) -> str:
 
 def summary(made: Bars) -> str:
     """The largest bar in a sentence."""
-    largest = next(amount for amount in made.amounts[0] if amount)
+    largest = max(amount.median for amount in made.amounts[0] if amount)
     more = f", and {made.left_out:,} more that are smaller" if made.left_out else ""
-    return f"The largest {made.metric} is {quantity(largest.median, made.unit)}, of {made.names[0]}{more}."
+    return f"The largest {made.metric} is {quantity(largest, made.unit)}, of {made.names[0]}{more}."
 
 
 def _ends(amount: Amount) -> tuple[float, ...]:

@@ -17,7 +17,8 @@ def lines(made: Bars, *, columns: int | None, blocks: bool) -> Iterator[str]:
     for name, amounts in zip(made.names, made.amounts, strict=True):
         for side, amount in enumerate(amounts):
             text = "-" if amount is None else quantity(amount.median, made.unit)
-            bar = "" if amount is None else sign * max(1, round(_COLUMNS * abs(amount.median) / largest))
+            median = 0 if amount is None else abs(amount.median)
+            bar = sign * max(1, round(_COLUMNS * median / largest)) if median else ""
             label = name if not side else ""
             rows.append((label, str(side + 1) if len(made.sides) > 1 else "", text, bar))
     yield _cut(made.title, columns)

@@ -17,6 +17,7 @@ from perfcore_view_bars.bars import bars
 
 from perfcore.errors import NotFoundError
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 FIRST = profiles.suite({"parse": [1e7, 1.1e7, 1.2e7], "sort": [5e7, 5e7, 5e7], "index": [2e6]})
@@ -102,3 +103,36 @@ def test_the_page_is_accessible_in_the_browser(window: Any, tmp_path: Path, axe:
     assert window.run("document.querySelector('tbody th').textContent") == "sort"
     assert window.problems == []
     assert {url for url in window.requests if url != "about:blank"} == {path.as_uri()}
+
+
+def test_call_stacks_have_a_bar_for_each_function_and_none_for_what_took_nothing() -> None:
+    # The numbers of stacks differ between the profiles, and the second has no `write_1`.
+    made = bars(profiles.subject(profiles.sampled(1), profiles.sampled(2)), None, None, 40)
+    medians = {
+        name: [amount and amount.median for amount in row] for name, row in zip(made.names, made.amounts, strict=True)
+    }
+    assert made.title == "samples by function"
+    assert medians["Parser.parse"] == [25, 50]
+    assert medians["main"] == [3, 6]
+    assert medians["write_1"] == [71, 0]
+    lines = shown(profiles.sampled(1), profiles.sampled(2), width=80).splitlines()
+    (at,) = (at for at, line in enumerate(lines) if line.startswith("write_1"))
+    assert lines[at + 1].split() == ["2", "0"]
+
+
+def test_the_largest_is_that_of_all_profiles() -> None:
+    first, second = profiles.suite({"parse": [1e7]}), profiles.suite({"parse": [2e7]})
+    assert "The largest cpu is 20 ms, of parse." in shown(first, second, format="html")
+
+
+def test_a_run_without_the_function_took_nothing_in_it() -> None:
+    made = profiles.sampled()
+    stacks, amounts = [1, 3, 3], [5, 9, 7]
+    rows = [
+        column("run", [0, 0, 1], role="order"),
+        column("stack", stacks),
+        column("samples", amounts, role="value"),
+    ]
+    tables = {**made.tables, "resources": table("resources", rows)}
+    drawn = bars(profiles.subject(replace(made, tables=tables)), None, None, 40)
+    assert [amount and amount.median for (amount,) in drawn.amounts] == [8, 2.5]

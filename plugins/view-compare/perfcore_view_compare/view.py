@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 from perfcore_view_kit.form import FORM_HELP, FORMS, form_of, has_blocks, shown
 
 from perfcore.errors import NotFoundError
+from perfcore.model import MinorVersion
 from perfcore.model.record import Record
 from perfcore.settings import OptionInfo
 from perfcore_view_compare.ranking import rows, summary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfcore.hookspecs import Output
-    from perfcore.model import ViewData
+    from perfcore.model import Change, ViewData
 
 
 class CompareSettings(Record, frozen=True, kw_only=True):
@@ -43,7 +46,7 @@ class CompareView:
         from perfcore_view_compare import page, terminal
 
         settings = self.settings
-        changes = subject.changes
+        changes = _of_both(subject)
         wanted = changes if settings.all_metrics else [change for change in changes if change.primary]
         if not (ranked := rows(wanted or changes, subject.accepted, subject.decided)):
             raise NotFoundError(
@@ -72,9 +75,22 @@ class CompareView:
         return " → ".join(names) if all(names) and names else "Comparison"
 
 
+def _of_both(subject: ViewData) -> Sequence[Change]:
+    """The comparisons of the two versions that are shown. A check compared each of them with its own predecessor, too:
+    under the names of both, that would be told of the wrong ones."""
+    match subject.versions:
+        case (MinorVersion() as before, MinorVersion() as after) if before.id != after.id:
+            return [
+                change
+                for change in subject.changes
+                if before.id.startswith(change.baseline) and after.id.startswith(change.target)
+            ]
+    return subject.changes
+
+
 def _about(subject: ViewData) -> str:
     """The versions by date and subject, as far as they are given."""
     sides = [version for version in subject.versions if version is not None]
     texts = [f"{shown(version.short)} {shown(version.subject, 72)}".strip() for version in sides]
     rule = "An interval that includes no change does not say that nothing changed."
-    return "; ".join([" → ".join(texts), rule]) if len(texts) == 2 else rule
+    return ". ".join([" → ".join(texts), rule]) if len(texts) == 2 else rule

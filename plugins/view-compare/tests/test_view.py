@@ -151,6 +151,22 @@ def test_the_command_shows_two_versions(project: Project) -> None:
     assert "are for what is stored of two versions" in str(refused)
 
 
+def test_two_profiles_are_not_told_what_a_check_found_between_others(project: Project) -> None:
+    history = open_repository(project.path)
+    versions = []
+    for number, wall in enumerate((10_000_000, 15_000_000, 15_000_000)):
+        versions.append(project.commit(f"Change {number}"))
+        history.register(history.save(replace(timed(runs=9, wall=wall), created=CREATED + number)), versions[-1])
+    project.perf("check", "HEAD~1", code=1)
+    project.perf("check", "HEAD", code=None)
+    refused = project.perf("show", "HEAD~2:0@i", "HEAD:0@i", "compare", code=None)
+    assert "nothing that was compared" in refused.err
+    done = project.perf("show", "HEAD~2:0@i", "HEAD~1:0@i", "compare", "-o", "page.html")
+    page = (project.path / "page.html").read_text()
+    assert f"<h1>{versions[0][:10]}:0@i → {versions[1][:10]}:0@i</h1>" in page, done.out
+    assert "1 comparison: 1 slower." in page
+
+
 def test_people_sort_and_filter_in_the_browser(window: Any, tmp_path: Path, axe: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(shown(*CHANGES, format="html"), encoding="utf-8")

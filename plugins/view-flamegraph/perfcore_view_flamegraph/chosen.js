@@ -25,7 +25,7 @@ function showSource(head, frame, kind, unit, metric) {
   }));
 }
 
-const CHART = { width: 600, height: 130, left: 44, right: 10, top: 10, bottom: 22 };
+const CHART = { width: 600, height: 130, left: 66, right: 10, top: 10, bottom: 22 };
 
 /** The share of a function in each version: amounts of the stacks that it is in. */
 function sharesOf(source, metric, frame) {
@@ -87,8 +87,8 @@ function drawShares(head, shares, version, passed, limit, choose) {
       dot.addEventListener("click", () => choose(at));
       return dot;
     }),
-    made("text", { x: left - 4, y: y(most) + 9, "text-anchor": "end" }, percent(most, 1)),
-    made("text", { x: left - 4, y: y(0), "text-anchor": "end" }, "0"),
+    made("text", { x: left - 9, y: y(most) + 9, "text-anchor": "end" }, percent(most, 1)),
+    made("text", { x: left - 9, y: y(0), "text-anchor": "end" }, "0"),
     made("text", { x: left, y: height - 6 }, head.versions[0].name),
     made("text", { x: width - right, y: height - 6, "text-anchor": "end" }, head.versions[shares.length - 1].name),
   );

@@ -131,11 +131,11 @@ def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, widt
 
 
 def _label(box: Box, frame: Frame, room: int) -> str:
-    """The name, behind its change where that leaves room for a part of it: `-8…` of -80 % would be wrong."""
+    """The name, and its change where that leaves room for a part of the name: `-8…` of -80 % would be wrong."""
     if box.sides and box.sides[0] != box.sides[1]:
         sign = _sign(*box.sides)
         if len(sign) + 1 + min(len(frame.name), _LEAST_NAME) <= room:
-            return clip(f"{sign} {frame.name}", room)
+            return f"{clip(frame.name, room - len(sign) - 1)} {sign}"
     return clip(frame.name, room)
 
 

@@ -13,12 +13,15 @@ import pytest
 from perfcore_testing import histories, hostile
 from perfcore_testing.output import FakeOutput
 from perfcore_testing.pages import assert_self_contained, violations
+from perfcore_testing.profiles import CREATED, timed
+from perfcore_testing.project import Project
 from perfcore_view_heatmap import HeatmapSettings, HeatmapView
 from perfcore_view_heatmap.grid import grid
 from perfcore_view_kit import palette
 from perfcore_view_kit.colors import contrast, ink
 
 from perfcore.errors import NotFoundError
+from perfcore.library import open_repository
 from perfcore.model import MetricHistory, MinorVersion
 from perfcore.model.record import replace
 
@@ -140,3 +143,14 @@ def _long(chance: random.Random) -> tuple[Any, ...]:
         )
         for number in range(10_000)
     )
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_series_of_two_versions_reach_to_the_newer_one(project: Project, order: tuple[int, int]) -> None:
+    history = open_repository(project.path)
+    versions = []
+    for number, wall in enumerate((10_000_000, 15_000_000)):
+        versions.append(project.commit(f"Change {number}"))
+        history.register(history.save(replace(timed(wall=wall), created=CREATED + number)), versions[-1])
+    text = project.perf("show", *(f"{versions[number]}:0@i" for number in order), "heatmap").out
+    assert f"{versions[0][:10]} to {versions[1][:10]}, from the first value" in text

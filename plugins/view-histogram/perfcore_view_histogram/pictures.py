@@ -33,7 +33,7 @@ def picture(panel: Panel, *, width: int, alone: bool = False) -> str:
         parts += _strip(group, number, x, 20 + _ROW * number + _ROW / 2)
     parts.append(svg.text(10, bottoms[0] + _GAP - 6, "density"))
     parts += _densities(panel, x, bottoms[0] + _GAP, bottoms[1])
-    parts.append(svg.text(10, bottoms[1] + _GAP - 6, "share of the runs up to a value"))
+    parts.append(svg.text(10, bottoms[1] + _GAP - 10, "share of the runs up to a value"))
     parts += _shares(panel, x, bottoms[1] + _GAP, bottoms[2])
     title = f"Runs of {panel.title}. {panel.finding}"
     return svg.picture(width, height, title, parts, alone=alone)

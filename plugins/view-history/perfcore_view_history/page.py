@@ -66,10 +66,11 @@ def _chart_data(subject: ViewData, series: MetricHistory, link: str = "") -> Cha
 def _summary(histories: Sequence[MetricHistory], accepted: Mapping[str, str]) -> str:
     """Which are slower, and over which versions that is said."""
     slower = sum(bool(standing(series, accepted)) for series in histories)
-    versions = sorted(
-        {(p.version.date, p.version.short) for series in histories for p in (series.points[:1] + series.points[-1:])}
-    )
-    span = f", {shown(versions[0][1])} to {shown(versions[-1][1])}" if len(versions) > 1 else ""
+    measured = [series.points for series in histories if series.points]
+    # Commits of one second have one date: only their order in the series tells which of them came first.
+    first = min((points[0].version for points in measured), key=lambda version: version.date, default=None)
+    last = max((points[-1].version for points in measured), key=lambda version: version.date, default=None)
+    span = f", {shown(first.short)} to {shown(last.short)}" if first and last and first.id != last.id else ""
     number = plural(len(histories), "series", "series")
     words = (
         f"{slower} of {number} became worse and stayed so" if slower else f"None of {number} became worse and stayed so"

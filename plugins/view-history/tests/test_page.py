@@ -56,6 +56,16 @@ def test_the_first_sentence_answers_before_any_chart() -> None:
     assert "None of 2 series became worse" in page(histories.steady(), histories.unmeasured())
 
 
+def test_versions_of_one_second_are_told_in_their_order() -> None:
+    series = histories.history([1e7] * 3)
+    ids = ("c0" * 20, "b0" * 20, "a0" * 20)
+    points = tuple(
+        replace(point, version=point.version._replace(id=id, date=1_750_000_000))
+        for point, id in zip(series.points, ids, strict=True)
+    )
+    assert ", c0c0c0c0c0 to a0a0a0a0a0." in page(replace(series, points=points))
+
+
 def test_a_step_that_may_be_the_machine_is_not_called_none() -> None:
     changed = histories.changed()
     step = replace(changed.changes[0], kind="cannot tell", earliest=changed.changes[0].target, undone="")

@@ -324,11 +324,16 @@ function chart(figure, data) {
       context.setLineDash([]);
       if (x < free) continue;
       const word = kind === "machine" ? `⚙ ${text}` : `⚑ ${text}`;
+      const label = word.length > 26 ? `${word.slice(0, 25)}…` : word;
+      const room = context.measureText(label).width + 4;
+      // The newest version is often a release: beyond the end of the chart its name would be cut off to another one.
+      const isAtTheEnd = x + room > wide - CHART.right;
+      if (isAtTheEnd && x - room < free) continue;
       context.fillStyle = colors.soft;
       context.textAlign = "left";
       context.textBaseline = "top";
-      context.fillText(word.length > 26 ? `${word.slice(0, 25)}…` : word, x + 4, drawn.top + 2);
-      free = x + 10 + context.measureText(word).width;
+      context.fillText(label, isAtTheEnd ? x - room : x + 4, drawn.top + 2);
+      free = isAtTheEnd ? x : x + room + 6;
     }
     context.lineWidth = 1;
   }

@@ -53,9 +53,14 @@ def _rules(data: ChartData, frame: Frame) -> Iterator[str]:
         dash = ' stroke-dasharray="2 2" stroke-width="2"' if is_machine else ' stroke-dasharray="8 4"'
         yield svg.line(x, frame.y.end, x, frame.y.begin, "rule", color=svg.LIGHT_SOFT, more=dash)
         words = f"{'⚙' if is_machine else '⚑'} {rule.text[:24]}"
-        if x >= free:
+        room = 4 + len(words) * svg.LETTER
+        if x >= free and x + room <= frame.x.end:
             yield svg.text(x + 4, frame.y.end + 11, words)
-            free = x + 10 + len(words) * svg.LETTER
+            free = x + room + 6
+        elif x - room >= free:
+            # At the end of the chart, as the newest version often is, it would be cut off.
+            yield svg.text(x - 4, frame.y.end + 11, words, "end")
+            free = x
 
 
 def _drawn(

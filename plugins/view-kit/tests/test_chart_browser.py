@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from perfcore_testing.pages import violations
-from perfcore_view_kit.chart import ChartData, ChartOptions, chart, scripts, styles
+from perfcore_view_kit.chart import ChartData, ChartOptions, Rule, chart, scripts, styles
 from perfcore_view_kit.page import page
 
 from perfcore.text import quantity
@@ -88,6 +88,23 @@ def test_arrows_move_between_points_and_say_them(window: Any, opened: Opener, ch
     assert live(window).endswith("20 of 20")
     window.press("ArrowRight", "Home", "ArrowLeft")
     assert live(window).endswith("1 of 20")
+
+
+def test_the_name_of_a_release_at_the_end_is_not_cut_off(window: Any, opened: Opener, charts: Any) -> None:
+    made = charts.changed()
+    ends = [*made.rules, Rule(at=19, kind="release", text="v1.1")]
+    opened(replace(made, rules=ends))
+    window.run(
+        "window.ends = {}; const fill = CanvasRenderingContext2D.prototype.fillText;"
+        "CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {"
+        " window.ends[words] = x + this.measureText(words).width; return fill.call(this, words, x, y); }"
+    )
+    for width in (1000, 400):
+        window.resize(width, 800)
+        window.frames(4)
+        _, _, wide, _ = box(window, "canvas.plot")
+        assert 0 < window.run("window.ends['⚑ v1.1']") <= wide - 14
+        window.run("window.ends = {}")
 
 
 def test_arrows_up_and_down_move_between_changes(window: Any, opened: Opener, charts: Any) -> None:

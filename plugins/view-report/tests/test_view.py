@@ -104,12 +104,12 @@ def test_two_profiles_with_stacks_have_a_difference_in_the_code() -> None:
     assert "|main||" not in text.partition("Functions that changed most")[2].partition("read||")[0]
 
 
-def test_a_label_never_cuts_a_percentage() -> None:
+def test_a_label_has_the_name_first_and_never_cuts_a_percentage() -> None:
     before = counted({f"main;function_{n}": 1000 for n in range(30)})
     after = counted({f"main;function_{n}": 200 for n in range(30)})
     (picture,) = re.findall(r'<svg class="flame".*?</svg>', shown(profiles.subject(before, after)), re.DOTALL)
     labels = re.findall(r"/><text [^>]*>([^<]*)</text></g>", picture)
-    assert labels[:2] == ["-80% all", "-80% main"]
+    assert labels[:2] == ["all -80%", "main -80%"]
     assert set(labels[2:]) == {"fu…"}
 
 
