@@ -16,6 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perfcore_check_changepoint import drift, sessions, sizes
+from perfcore_check_changepoint.bends import growth
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
 from perfcore_check_changepoint.series import read
@@ -120,6 +121,8 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
     changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
     alike = aligned.runs if aligned is not None else runs.part(start, end)
     changes = _with_compound_drifts(changes, alike, penalty, confidence)
+    if all(change.kind == "noise" for change in changes) and (bend := growth(points, penalty, confidence)):
+        changes = sorted([*changes, bend], key=lambda change: change.index)
     if aligned is not None:
         changes = aligned.doubt.believed(changes, penalty, confidence)
     if runs.doubt is not None:

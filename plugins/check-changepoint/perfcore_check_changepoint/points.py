@@ -11,6 +11,8 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+_LARGEST = 709.0  # logarithm of nearly the largest float
+
 Shift = Literal["level", "drift", "noise"]
 
 
@@ -57,9 +59,9 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def of_logarithms(self) -> ChangePoint:
         """The change of the amounts whose logarithms have this one."""
-        before = math.exp(self.before)
-        low, high = (before * math.expm1(bound) for bound in (self.low, self.high))
-        return replace(self, before=before, after=math.exp(self.after), low=low, high=high)
+        before, after = (_exp(level) for level in (self.before, self.after))
+        low, high = (_exp(self.before + bound) - before for bound in (self.low, self.high))
+        return replace(self, before=before, after=after, low=low, high=high)
 
     def row(self) -> list[object]:
         """What is stored of it: all but `undone`, which all changes of a history tell together."""
@@ -72,6 +74,10 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _STORED = tuple(name for name in ChangePoint.__struct_fields__ if name != "undone")
+
+
+def _exp(logarithm: float) -> float:
+    return math.exp(min(logarithm, _LARGEST))
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

@@ -69,10 +69,10 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
                 index=points.indexes.item(index),
                 earliest=points.indexes.item(earliest),
                 latest=points.indexes.item(latest),
-                before=_amount(base, points),
-                after=_amount(base + size, points),
-                low=_bounded((size - error) * points.unit),
-                high=_bounded((size + error) * points.unit),
+                before=amount(base, points),
+                after=amount(base + size, points),
+                low=bounded((size - error) * points.unit),
+                high=bounded((size + error) * points.unit),
                 gain=gain,
                 p_value=p_value(gain, len(points)),
             )
@@ -93,10 +93,10 @@ def _drifts(points: Points, fit: Fit, confidence: float) -> Iterator[ChangePoint
             earliest=int(points.indexes[ramp.earliest + 1]),
             latest=int(points.indexes[ramp.latest + 1]),
             until=int(points.indexes[ramp.end]),
-            before=_amount(base, points),
-            after=_amount(base + ramp.height, points),
-            low=_bounded((ramp.height - error) * points.unit),
-            high=_bounded((ramp.height + error) * points.unit),
+            before=amount(base, points),
+            after=amount(base + ramp.height, points),
+            low=bounded((ramp.height - error) * points.unit),
+            high=bounded((ramp.height + error) * points.unit),
             gain=ramp.gain,
             p_value=p_value(ramp.gain, count),
         )
@@ -191,10 +191,10 @@ def _noise_change(points: Points, sizes: Floats, start: int, index: int, confide
         kind="noise",
         earliest=int(points.indexes[start + min(offset, int(likely[0]))]),
         latest=int(points.indexes[start + max(offset, int(likely[-1]))]),
-        before=_bounded(low * unit),
-        after=_bounded(high * unit),
-        low=_bounded((high * math.exp(-error) - low) * unit),
-        high=_bounded((high * math.exp(error) - low) * unit),
+        before=bounded(low * unit),
+        after=bounded(high * unit),
+        low=bounded((high * math.exp(-error) - low) * unit),
+        high=bounded((high * math.exp(error) - low) * unit),
         gain=gain,
         p_value=p_value(gain, len(points)),
     )
@@ -218,10 +218,10 @@ def _run_noise(
             kind="noise",
             earliest=int(points.indexes[change.earliest]),
             latest=int(points.indexes[change.latest]),
-            before=_bounded(before * points.unit),
-            after=_bounded(before * ratio * points.unit),
-            low=_bounded(low * points.unit),
-            high=_bounded(high * points.unit),
+            before=bounded(before * points.unit),
+            after=bounded(before * ratio * points.unit),
+            low=bounded(low * points.unit),
+            high=bounded(high * points.unit),
             gain=change.gain,
             p_value=p_value(change.gain, len(points)),
         )
@@ -236,11 +236,13 @@ def _strongest(noise: Sequence[ChangePoint]) -> list[ChangePoint]:
     return selected
 
 
-def _amount(level: float, points: Points) -> float:
-    return _bounded(float(level) * points.unit + points.origin)
+def amount(level: float, points: Points) -> float:
+    """That of a level in the units of the points."""
+    return bounded(float(level) * points.unit + points.origin)
 
 
-def _bounded(value: float) -> float:
+def bounded(value: float) -> float:
+    """The value, or the largest one that there is, so that no size is infinite."""
     return min(max(value, -_LARGEST), _LARGEST)
 
 

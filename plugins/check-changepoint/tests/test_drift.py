@@ -61,6 +61,29 @@ def test_growth_by_a_share_of_the_level_is_a_drift(factor: float, versions: int)
         assert change.low <= change.size <= change.high
 
 
+@pytest.mark.parametrize("versions", [20, 40, 100])
+@pytest.mark.parametrize("total", [3.0, -0.8])
+def test_growth_that_slows_down_is_a_drift(total: float, versions: int) -> None:
+    """As of a cache that fills."""
+    for seed in range(5):
+        growth = 1 + total * np.log1p(4 * np.arange(versions) / (versions - 1)) / math.log(5)
+        noise = np.exp(0.002 * np.random.default_rng(seed).standard_normal(versions))
+        drifts = _drifts((100 * growth * noise).tolist())
+        assert {math.copysign(1, drift.size) for drift in drifts} == {math.copysign(1, total)}
+        assert all(drift.low <= drift.size <= drift.high for drift in drifts)
+        assert sum((drift.until or 0) - drift.index for drift in drifts) >= versions / 2
+
+
+def test_neither_noise_nor_a_walk_grows_along_a_curve() -> None:
+    noise = [np.random.default_rng([seed, 4]).standard_normal(60) for seed in range(100)]
+    for drawn in (noise, [values.cumsum() for values in noise]):
+        assert sum(bool(_drifts((100 + values).tolist())) for values in drawn) <= 1
+
+
+def test_a_short_history_shows_no_growth_along_a_curve() -> None:
+    assert detect([100.0, 140.0, 165.0, 180.0, 190.0, 197.0, 203.0]) == []
+
+
 def test_steps_to_multiples_of_a_level_are_steps_and_no_drift() -> None:
     for seed in range(20):
         noise = np.exp(0.01 * np.random.default_rng(seed).standard_normal(60))

@@ -1,0 +1,78 @@
+"""Growth along a curve.
+
+What bends is no ramp, and steps that follow it are no steps (`curves`). It grows all the same where the medians of many
+neighbouring parts come in order: that of the next part of a random walk, whatever its size, and of noise is as often
+less as it is more.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby, pairwise
+from statistics import NormalDist
+
+import numpy as np
+
+from perfcore_check_changepoint.points import ChangePoint
+from perfcore_check_changepoint.series import Points, median
+from perfcore_check_changepoint.sizes import amount, bounded, p_value
+
+_PARTS = (24, 14)  # of equal length, in which the series is looked at in turn
+_LEAST = 1.0  # spreads by which the levels of its quarters differ, where it may have grown
+
+
+def growth(points: Points, penalty: float, confidence: float) -> ChangePoint | None:
+    """The drift over the longest stretch in which the level only grows, or only shrinks; None where chance shows as
+    long ones."""
+    if len(points) < min(_PARTS):
+        return None
+    quarters = _medians(points, _bounds(points, 4))
+    if max(quarters) - min(quarters) < _LEAST:  # as of nearly every series, in which nothing changed
+        return None
+    for parts in _PARTS:
+        if len(points) < parts:
+            continue
+        bounds = _bounds(points, parts)
+        medians = _medians(points, bounds)
+        first, last = _longest(medians)
+        rises = last - first
+        # A stretch may begin at any part, go up or down, and be seen in parts of either length.
+        gain = rises * math.log(2) - math.log(2 * len(_PARTS) * (parts - rises))
+        if gain < penalty:
+            continue
+        lengths = [bounds[part + 1] - bounds[part] for part in (first, last)]
+        error = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(sum(1 / length for length in lengths))
+        size = medians[last] - medians[first]
+        return ChangePoint(
+            index=points.indexes.item(bounds[first + 1]),
+            kind="drift",
+            earliest=points.indexes.item(bounds[first]),
+            latest=points.indexes.item(bounds[first + 2] - 1),
+            until=points.indexes.item(bounds[last + 1] - 1),
+            before=amount(medians[first], points),
+            after=amount(medians[last], points),
+            low=bounded((size - error) * points.unit),
+            high=bounded((size + error) * points.unit),
+            gain=gain,
+            p_value=p_value(gain, len(points)),
+        )
+    return None
+
+
+def _bounds(points: Points, parts: int) -> list[int]:
+    return [part * len(points) // parts for part in range(parts + 1)]
+
+
+def _medians(points: Points, bounds: list[int]) -> list[float]:
+    return [median(points.centers[start:end]) for start, end in pairwise(bounds)]
+
+
+def _longest(medians: list[float]) -> tuple[int, int]:
+    """Where the longest stretch begins and ends in which each median is above the one before, or each below."""
+    stretches, place = [(0, 0)], 0
+    for sign, same in groupby(np.sign(np.diff(medians)).tolist()):
+        length = sum(1 for _ in same)
+        if sign:
+            stretches.append((place, place + length))
+        place += length
+    return max(stretches, key=lambda stretch: stretch[1] - stretch[0])
