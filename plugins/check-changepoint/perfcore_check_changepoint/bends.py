@@ -40,7 +40,7 @@ def growth(points: Points, penalty: float, confidence: float) -> ChangePoint | N
         gain = rises * math.log(2) - math.log(2 * len(_PARTS) * (parts - rises))
         if gain < penalty:
             continue
-        lengths = [bounds[part + 1] - bounds[part] for part in (first, last)]
+        lengths = (bounds[first + 1] - bounds[first], bounds[last + 1] - bounds[last])
         error = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(sum(1 / length for length in lengths))
         size = medians[last] - medians[first]
         return ChangePoint(
@@ -60,7 +60,7 @@ def growth(points: Points, penalty: float, confidence: float) -> ChangePoint | N
 
 
 def _bounds(points: Points, parts: int) -> list[int]:
-    return [part * len(points) // parts for part in range(parts + 1)]
+    return (np.arange(parts + 1) * len(points) // parts).tolist()
 
 
 def _medians(points: Points, bounds: list[int]) -> list[float]:
@@ -69,10 +69,10 @@ def _medians(points: Points, bounds: list[int]) -> list[float]:
 
 def _longest(medians: list[float]) -> tuple[int, int]:
     """Where the longest stretch begins and ends in which each median is above the one before, or each below."""
-    stretches, place = [(0, 0)], 0
-    for sign, same in groupby(np.sign(np.diff(medians)).tolist()):
-        length = sum(1 for _ in same)
+    stretches, start = [(0, 0)], 0
+    for sign, signs in groupby(np.sign(np.diff(medians)).tolist()):
+        end = start + sum(1 for _ in signs)
         if sign:
-            stretches.append((place, place + length))
-        place += length
+            stretches.append((start, end))
+        start = end
     return max(stretches, key=lambda stretch: stretch[1] - stretch[0])

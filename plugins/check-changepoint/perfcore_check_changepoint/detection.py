@@ -25,7 +25,7 @@ from perfcore_check_changepoint.series import read
 WINDOW = 512  # points
 HINDSIGHT = 128  # points that follow a change before it is settled
 CONTEXT = 96  # points before these that the next window still sees
-_MULTIPLE = 1.5  # times the least amount that the largest is, from which on growth by a share is a curve
+_CURVED = 0.405  # logarithm of 1.5: growth by a share to as many times the least amount is a curve
 SHORTEST = 4  # points: two levels of two points each are the fewest that have noise
 # Every version is another look at the changes, by each of which chance can show one (repeated significance tests:
 # P. Armitage, C. McPherson and B. Rowe, 1969, JRSS A 132(2)). A change of the code explains more with every point that
@@ -119,8 +119,8 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
     if points is None or len(points) < SHORTEST:
         return []
     changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
-    alike = aligned.runs if aligned is not None else runs.part(start, end)
-    changes = _with_compound_drifts(changes, alike, penalty, confidence)
+    comparable = aligned.runs if aligned is not None else runs.part(start, end)
+    changes = _with_compound_drifts(changes, comparable, penalty, confidence)
     if all(change.kind == "noise" for change in changes) and (bend := growth(points, penalty, confidence)):
         changes = sorted([*changes, bend], key=lambda change: change.index)
     if aligned is not None:
@@ -142,22 +142,21 @@ def _with_compound_drifts(
         amounts = np.asarray(runs.amounts, dtype=float)
     except OverflowError:  # integers that no float can hold
         return changes
-    if amounts.min() <= 0 or amounts.max() < _MULTIPLE * amounts.min():
+    if amounts.min() <= 0:
         return changes
-    points = read(replace(runs, amounts=np.log(amounts)))
+    logarithms = np.log(amounts)
+    if logarithms.max() - logarithms.min() < _CURVED:
+        return changes
+    points = read(replace(runs, amounts=logarithms))
     if points is None:
         return changes
-    found = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
-    straight, compound = ([c for c in scale if c.kind == "drift"] for scale in (changes, found))
+    in_logarithms = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
+    straight, compound = ([c for c in scale if c.kind == "drift"] for scale in (changes, in_logarithms))
     if sum(drift.gain for drift in compound) <= sum(drift.gain for drift in straight):
         return changes
-    within = [range(drift.index, (drift.until or 0) + 1) for drift in compound]
-    rest = [
-        change
-        for change in changes
-        if change.kind == "noise" or (change.kind == "level" and not any(change.index in part for part in within))
-    ]
-    return sorted([*rest, *(change.of_logarithms() for change in compound)], key=lambda change: change.index)
+    growing = {index for drift in compound for index in range(drift.index, (drift.until or 0) + 1)}
+    beside = [c for c in changes if c.kind == "noise" or (c.kind == "level" and c.index not in growing)]
+    return sorted([*beside, *(change.of_logarithms() for change in compound)], key=lambda change: change.index)
 
 
 def _sure(changes: list[ChangePoint], count: int, penalty: float) -> list[ChangePoint]:
