@@ -1,8 +1,8 @@
 """Growth along a curve.
 
-What bends is no ramp, and steps that follow it are no steps (`curves`). It grows all the same where the medians of many
-neighbouring parts come in order: that of the next part of a random walk, whatever its size, and of noise is as often
-less as it is more.
+What bends is no ramp, and steps that follow it are no steps (`curves`). Growth by a share of the level in each version
+is straight in logarithms. Any other curve grows all the same where the medians of many neighbouring parts come in
+order: that of the next part of a random walk, whatever its size, and of noise is as often less as it is more.
 """
 
 from __future__ import annotations
@@ -12,16 +12,56 @@ from itertools import groupby, pairwise
 from statistics import NormalDist
 
 import numpy as np
+from msgspec.structs import replace
 
+from perfcore_check_changepoint import drift, sizes
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.series import Points, median
-from perfcore_check_changepoint.sizes import amount, bounded, p_value
+from perfcore_check_changepoint.runs import Runs
+from perfcore_check_changepoint.series import Points, median, read
 
+_CURVED = 0.405  # logarithm of 1.5: growth by a share to as many times the least amount is a curve
 _PARTS = (24, 14)  # of equal length, in which the series is looked at in turn
 _LEAST = 1.0  # spreads by which the levels of its quarters differ, where it may have grown
 
 
-def growth(points: Points, penalty: float, confidence: float) -> ChangePoint | None:
+def with_growth(
+    changes: list[ChangePoint], points: Points, runs: Runs, penalty: float, confidence: float
+) -> list[ChangePoint]:
+    """The changes of a series with its drifts along a curve. `runs` are those of the points."""
+    changes = _with_compound(changes, runs, penalty, confidence)
+    if all(change.kind == "noise" for change in changes) and (bend := _growth(points, penalty, confidence)):
+        changes = sorted([*changes, bend], key=lambda change: change.index)
+    return changes
+
+
+def _with_compound(changes: list[ChangePoint], runs: Runs, penalty: float, confidence: float) -> list[ChangePoint]:
+    """The changes with the drifts by a share of the level in each version, where they explain more than those by an
+    amount do. They are curves, unless they are small, and straight in logarithms; steps within them are those of a
+    staircase that follows the curve."""
+    if runs.machines is not None:
+        return changes
+    try:
+        amounts = np.asarray(runs.amounts, dtype=float)
+    except OverflowError:  # integers that no float can hold
+        return changes
+    if amounts.min() <= 0:
+        return changes
+    logarithms = np.log(amounts)
+    if logarithms.max() - logarithms.min() < _CURVED:
+        return changes
+    points = read(replace(runs, amounts=logarithms))
+    if points is None:
+        return changes
+    in_logarithms = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
+    straight, compound = ([c for c in scale if c.kind == "drift"] for scale in (changes, in_logarithms))
+    if sum(change.gain for change in compound) <= sum(change.gain for change in straight):
+        return changes
+    growing = {index for change in compound for index in range(change.index, (change.until or 0) + 1)}
+    beside = [c for c in changes if c.kind == "noise" or (c.kind == "level" and c.index not in growing)]
+    return sorted([*beside, *(change.of_logarithms() for change in compound)], key=lambda change: change.index)
+
+
+def _growth(points: Points, penalty: float, confidence: float) -> ChangePoint | None:
     """The drift over the longest stretch in which the level only grows, or only shrinks; None where chance shows as
     long ones."""
     if len(points) < min(_PARTS):
@@ -49,12 +89,12 @@ def growth(points: Points, penalty: float, confidence: float) -> ChangePoint | N
             earliest=points.indexes.item(bounds[first]),
             latest=points.indexes.item(bounds[first + 2] - 1),
             until=points.indexes.item(bounds[last + 1] - 1),
-            before=amount(medians[first], points),
-            after=amount(medians[last], points),
-            low=bounded((size - error) * points.unit),
-            high=bounded((size + error) * points.unit),
+            before=sizes.amount(medians[first], points),
+            after=sizes.amount(medians[last], points),
+            low=sizes.bounded((size - error) * points.unit),
+            high=sizes.bounded((size + error) * points.unit),
             gain=gain,
-            p_value=p_value(gain, len(points)),
+            p_value=sizes.p_value(gain, len(points)),
         )
     return None
 

@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
-from perfcore_check_changepoint import drift, sessions, sizes
-from perfcore_check_changepoint.bends import growth
+from perfcore_check_changepoint import bends, drift, sessions, sizes
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
 from perfcore_check_changepoint.series import read
@@ -25,7 +23,6 @@ from perfcore_check_changepoint.series import read
 WINDOW = 512  # points
 HINDSIGHT = 128  # points that follow a change before it is settled
 CONTEXT = 96  # points before these that the next window still sees
-_CURVED = 0.405  # logarithm of 1.5: growth by a share to as many times the least amount is a curve
 SHORTEST = 4  # points: two levels of two points each are the fewest that have noise
 # Every version is another look at the changes, by each of which chance can show one (repeated significance tests:
 # P. Armitage, C. McPherson and B. Rowe, 1969, JRSS A 132(2)). A change of the code explains more with every point that
@@ -115,48 +112,17 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
     aligned = (
         sessions.align(runs.part(context_start, end), start - context_start) if runs.sessions is not None else None
     )
-    points = read(aligned.runs if aligned is not None else runs.part(start, end))
+    comparable = aligned.runs if aligned is not None else runs.part(start, end)
+    points = read(comparable)
     if points is None or len(points) < SHORTEST:
         return []
     changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
-    comparable = aligned.runs if aligned is not None else runs.part(start, end)
-    changes = _with_compound_drifts(changes, comparable, penalty, confidence)
-    if all(change.kind == "noise" for change in changes) and (bend := growth(points, penalty, confidence)):
-        changes = sorted([*changes, bend], key=lambda change: change.index)
+    changes = bends.with_growth(changes, points, comparable, penalty, confidence)
     if aligned is not None:
         changes = aligned.doubt.believed(changes, penalty, confidence)
     if runs.doubt is not None:
         changes = runs.doubt.part(start, end).believed(changes, penalty, confidence)
     return [change.renumbered(lambda index: index + start) for change in changes] if start else changes
-
-
-def _with_compound_drifts(
-    changes: list[ChangePoint], runs: Runs, penalty: float, confidence: float
-) -> list[ChangePoint]:
-    """The changes with the drifts by a share of the level in each version, where they explain more than those by an
-    amount do. They are curves, unless they are small, and straight in logarithms; steps within them are those of a
-    staircase that follows the curve."""
-    if runs.machines is not None:
-        return changes
-    try:
-        amounts = np.asarray(runs.amounts, dtype=float)
-    except OverflowError:  # integers that no float can hold
-        return changes
-    if amounts.min() <= 0:
-        return changes
-    logarithms = np.log(amounts)
-    if logarithms.max() - logarithms.min() < _CURVED:
-        return changes
-    points = read(replace(runs, amounts=logarithms))
-    if points is None:
-        return changes
-    in_logarithms = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
-    straight, compound = ([c for c in scale if c.kind == "drift"] for scale in (changes, in_logarithms))
-    if sum(drift.gain for drift in compound) <= sum(drift.gain for drift in straight):
-        return changes
-    growing = {index for drift in compound for index in range(drift.index, (drift.until or 0) + 1)}
-    beside = [c for c in changes if c.kind == "noise" or (c.kind == "level" and c.index not in growing)]
-    return sorted([*beside, *(change.of_logarithms() for change in compound)], key=lambda change: change.index)
 
 
 def _sure(changes: list[ChangePoint], count: int, penalty: float) -> list[ChangePoint]:
