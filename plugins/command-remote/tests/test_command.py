@@ -315,15 +315,20 @@ def test_a_damaged_pack_is_moved_away_and_its_profiles_are_pulled_again_as_fsck_
     assert profile[:10] in project.perf("status").out
 
 
-def test_a_full_push_makes_a_damaged_index_of_the_remote_anew(project: Project, other: Project, tmp_path: Path) -> None:
+def shared_index(project: Project, other: Project, place: Path) -> Path:
+    """The index of the head at a remote that both clones have, and to which one pushed a profile."""
     register(project, 100)
     for clone in (project, other):
-        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+        clone.perf("remote", "add", "shared", str(place))
     project.perf("push")
     head = project.git("rev-parse", "HEAD").out.strip()
-    path = tmp_path / "shared" / "objects" / head[:2] / head[2:]
+    path = place / "objects" / head[:2] / head[2:]
     path.chmod(0o644)
-    path.write_bytes(b"")
+    return path
+
+
+def test_a_full_push_makes_a_damaged_index_of_the_remote_anew(project: Project, other: Project, tmp_path: Path) -> None:
+    shared_index(project, other, tmp_path / "shared").write_bytes(b"")
     assert "perf push --full" in other.perf("pull", code=4).err
     project.perf("push", "--full")
     other.perf("pull")
@@ -331,13 +336,7 @@ def test_a_full_push_makes_a_damaged_index_of_the_remote_anew(project: Project, 
 
 
 def test_a_remote_gc_that_fails_puts_no_expiry_into_force(project: Project, other: Project, tmp_path: Path) -> None:
-    register(project, 100)
-    for clone in (project, other):
-        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
-    project.perf("push")
-    head = project.git("rev-parse", "HEAD").out.strip()
-    path = tmp_path / "shared" / "objects" / head[:2] / head[2:]
-    path.chmod(0o644)
+    path = shared_index(project, other, tmp_path / "shared")
     path.write_bytes(path.read_bytes()[:-3])
     project.perf("remote", "gc", "shared", "--expire", "0s", "--alone", code=4)
     assert not (tmp_path / "shared" / "retention" / "expired").exists()
