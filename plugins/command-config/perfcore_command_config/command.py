@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.edited_files import keep_trusted
 from perfcore_command_kit.extensible_group import ExtensibleGroup
 
 from perfcore.cli.console import Console
@@ -17,7 +18,7 @@ from perfcore.config import documents
 from perfcore.config import layers as configuration
 from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE
 from perfcore.config.settings import options_of
-from perfcore.errors import NotFoundError, PerfError, PluginError, StorageError, UsageError, nearest
+from perfcore.errors import NotFoundError, PerfError, PluginError, UsageError, nearest
 from perfcore.measure.schedule import SCHEDULE_KEYS
 from perfcore.plugins import local
 from perfcore.plugins.drivers import settings_of
@@ -204,17 +205,7 @@ def _trust(console: Console, path: Path, before: bytes, after: bytes) -> None:
     # Commands that somebody else put into it are not trusted by a change of something else.
     if path == console.places.config:
         return
-    trust = console.repository.trust
-    if trust.covers(configuration.parse_layer("project", after, path)):
-        return
-    if trust.covers(configuration.parse_layer("project", before, path)):
-        try:
-            trust.add(configuration.digest(after, path))
-        except StorageError:  # what ran before would run no more
-            if configuration.read_bytes(path) == after:
-                configuration.write_atomically(path, before)
-            raise
-    elif before != after:
+    if not keep_trusted(console.repository.trust, path, before, after) and before != after:
         console.say(f"{path} says more that you have not trusted yet: `perf config trust` shows it")
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from perfcore_command_kit.edited_files import keep_trusted
+
 from perfcore.config import layers
 from perfcore.config.layers import LOCAL_FILE
 from perfcore.errors import NotFoundError, PluginError, StorageError, UsageError, nearest
@@ -245,15 +247,7 @@ def _check_no_secret(remote: Remote) -> None:
 def _write(repository: Repository, urls: Mapping[str, str]) -> None:
     path = repository.perf / LOCAL_FILE
     before, after = layers.set_value(path, KEY, dict(urls) or None)
-    trust = repository.trust
-    is_covered = trust.covers(layers.parse_layer("project", after, path))
-    if not is_covered and trust.covers(layers.parse_layer("project", before, path)):
-        try:
-            trust.add(layers.digest(after, path))
-        except StorageError:  # an untrusted file would be in the way of every transfer
-            if layers.read_bytes(path) == after:
-                layers.write_atomically(path, before)
-            raise
+    keep_trusted(repository.trust, path, before, after)  # an untrusted one would be in the way of every transfer
 
 
 def _git_config(repository: Repository) -> Path | None:
