@@ -52,7 +52,7 @@ def select_versions(
     """
     by_filter = since is not None or until is not None or tags is not None
     if bool(revisions) + by_filter + every > 1:
-        raise UsageError("--version, --since (or --until, --tags) and --all exclude one another")
+        raise UsageError("versions are named, chosen by options such as --since, or all of them: only one of these")
     if by_filter:
         from perfcore.repository.version_filter import VersionFilter, tagged
 

@@ -132,7 +132,7 @@ def test_a_text_that_cannot_be_split_is_an_error(here: Here) -> None:
         (("--budget", "nan", "--", "true"), "'budget' wants a duration"),
         (("--order", "blok", "--", "true"), "did you mean 'blocks'?"),
         (("--repat", "3", "--", "true"), "did you mean '--repeat'?"),
-        (("--all", "--version", "HEAD", "--", "true"), "exclude one another"),
+        (("--all", "--version", "HEAD", "--", "true"), "only one of these"),
         (("--cwd", "/", "--", "true"), "outside the tree"),
         (("--cwd", "missing", "--", "true"), "no folder missing"),
     ],

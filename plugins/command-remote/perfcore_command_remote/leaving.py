@@ -26,35 +26,37 @@ _PATH = re.compile(r"(?:(?<![\w.~/:])/(?!/)|\b[A-Za-z]:\\)[^\s\"':;,|<>]+")
 @attrs.define
 class Leaving:
     """Each a set of texts, as the rules leave them: names of hosts, of this machine's user, commands, folders that
-    paths name, and tags, which rules leave as they are."""
+    paths name, and tags, which rules leave as they are. `facts` are the names of what is known of the machines."""
 
     hosts: set[str] = attrs.field(factory=set)
     users: set[str] = attrs.field(factory=set)
     commands: set[str] = attrs.field(factory=set)
     folders: set[str] = attrs.field(factory=set)
     tags: set[str] = attrs.field(factory=set)
+    facts: set[str] = attrs.field(factory=set)
 
     def rows(self) -> Iterator[tuple[str, list[str]]]:
         """What there is, under the words for it."""
-        for field in attrs.fields(type(self)):
-            if facts := sorted(getattr(self, field.name)):
-                yield field.name, facts
+        for word in ("hosts", "users", "commands", "folders", "tags"):
+            if texts := sorted(getattr(self, word)):
+                yield word, texts
 
 
 def leaving(store: Store, ids: Iterable[str], rules: Rules, listener: Listener) -> Leaving:
     """What these profiles tell after the rules. Those that cannot be read are left out: they are not sent either."""
     ids = list(ids)
-    facts = Leaving()
+    told = Leaving()
     names = _names()
     for done, (_, profile) in enumerate(store.load_many(ids), 1):
         listener.progress(done, len(ids), "looking at what leaves")
         host = rules.facts(profile.machine).get("host")
-        facts.hosts |= {host} if isinstance(host, str) and host else set()
-        facts.commands |= {rules.text(profile.label)} - {""}
+        told.hosts |= {host} if isinstance(host, str) and host else set()
+        told.commands |= {rules.text(profile.label)} - {""}
+        told.facts |= profile.machine.keys()
         for text in {rules.text(text) for text in _texts(profile, rules)}:
-            facts.folders |= {_folder(path) for path in _PATH.findall(text)}
-            facts.users |= {name for name, pattern in names.items() if pattern.search(text)}
-    return facts
+            told.folders |= {_folder(path) for path in _PATH.findall(text)}
+            told.users |= {name for name, pattern in names.items() if pattern.search(text)}
+    return told
 
 
 def _names() -> Mapping[str, re.Pattern[str]]:

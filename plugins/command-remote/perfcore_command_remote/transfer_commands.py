@@ -13,10 +13,11 @@ from perfcore.cli.console import Console
 from perfcore.cli.options import AsJson, Last, Since, Until
 from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.store.index import UPGRADE
-from perfcore.text import align, clip, plural, printable, quantity
+from perfcore.text import align, brief, clip, plural, printable, quantity
 from perfcore_command_remote import remotes, sharing
 from perfcore_command_remote.chosen import versions_of
 from perfcore_command_remote.leaving import Leaving
+from perfcore_command_remote.rules import Rules
 from perfcore_command_remote.transfer import Transferred
 
 if TYPE_CHECKING:
@@ -213,6 +214,9 @@ def _tell(console: Console, look: Leaving, remote: str, *, first: bool) -> None:
     for line in align([(f"  {word}", _few(texts)) for word, texts in look.rows()]):
         console.say(line)
     console.say("what is not to leave: sharing.omit and sharing.replace of the configuration")
+    facts = ", ".join(sorted(look.facts))
+    for name in sorted(Rules.of(console.repository.config).omit - look.facts) if facts else ():
+        console.warn(f"sharing.omit: none of them has the fact {brief(name)}, but {facts}")
 
 
 def _few(texts: list[str]) -> str:
@@ -243,7 +247,10 @@ def _conclusion(result: Transferred, verb: str, where: str) -> str:
     if result.records:
         parts.append(plural(result.records, "record"))
     if not parts and not result.objects:
-        return f"nothing was {verb} {where}" if result.problems else f"nothing to be {verb} {where}: it is all there"
+        if result.problems:
+            return f"nothing was {verb} {where}"
+        lacking = "there is missing here" if verb == "pulled" else "here is missing there"
+        return f"nothing to be {verb} {where}: nothing {lacking}"
     what = ", ".join(parts) or "parts of profiles"
     size = f"({plural(result.objects, 'object')}, {quantity(result.bytes, 'B')})"
     return f"{'would have ' if result.dry_run else ''}{verb} {what} {where} {size}"

@@ -66,7 +66,7 @@ def test_profiles_and_tags_travel(project: Project, other: Project, tmp_path: Pa
         clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
     pushed = project.perf("push")
     assert "pushed 1 profile of 1 version to shared (1 object, " in pushed.err
-    assert "nothing to be pushed to shared: it is all there" in project.perf("push", "shared").err
+    assert "nothing to be pushed to shared: nothing here is missing there" in project.perf("push", "shared").err
     assert "pulled 1 profile of 1 version from shared" in other.perf("pull").err
     assert "wall 100 ns" in other.perf("show", "--one-line", "release").out
     second = register(other, 200)
@@ -116,7 +116,7 @@ def test_versions_in_the_place_of_the_remote_are_told_so(
 
 def test_a_remote_with_the_name_of_a_version_is_one(project: Project, tmp_path: Path) -> None:
     project.perf("remote", "add", "main", str(tmp_path / "shared"))
-    assert "it is all there" in project.perf("push", "main").err
+    assert "nothing here is missing there" in project.perf("push", "main").err
 
 
 def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, cloned: Project, tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_remote_of_git_whose_path_vanished_is_an_error_and_no_new_folder(proje
     assert list(origin.iterdir()) == []
     origin.rmdir()
     (tmp_path / "elsewhere.git").rename(origin)
-    assert "it is all there" in project.perf("push").err
+    assert "nothing here is missing there" in project.perf("push").err
 
 
 @pytest.mark.parametrize("kind", ["folder", "git"])
@@ -248,7 +248,7 @@ def test_a_path_that_lost_its_store_is_an_error_until_a_new_one_is_asked_for(
     assert shared.exists() == left
     assert not left or list(shared.iterdir()) == []
     assert "pushed 1 profile" in project.perf("push", "--full").err
-    assert "it is all there" in project.perf("pull").err
+    assert "nothing there is missing here" in project.perf("pull").err
 
 
 @pytest.mark.parametrize("kind", ["folder", "git"])
@@ -273,7 +273,7 @@ def test_a_full_pull_mends_profiles_and_notes_and_fsck_names_it(
     assert "perf pull --full" in project.perf("fsck", code=4).err
     assert "2 objects" in project.perf("pull", "--full").err
     project.perf("fsck")
-    assert "it is all there" in project.perf("pull", "--full").err
+    assert "nothing there is missing here" in project.perf("pull", "--full").err
 
 
 @pytest.mark.parametrize("kind", ["folder", "git"])
@@ -355,7 +355,7 @@ def test_a_full_push_mends_what_the_remote_holds_damaged(project: Project, other
     path.write_text("junk\n")
     refused = other.perf("pull", code=4).err
     assert "perf push --full" in refused
-    assert "it is all there" not in refused
+    assert "nothing here is missing there" not in refused
     assert "pushed parts of profiles" in project.perf("push", "--full").err
     other.perf("pull")
     other.perf("fsck")
@@ -385,6 +385,15 @@ def test_the_first_push_lists_what_leaves_and_the_next_does_not(project: Project
         assert rows == {"hosts": "lab3", "commands": "/home/alice/bench", "folders": "/home/alice"}
     measured(project)
     assert "lab3" not in project.perf("push").err
+
+
+def test_a_fact_to_be_left_out_that_no_profile_has_is_told(project: Project, tmp_path: Path) -> None:
+    measured(project)
+    project.write(".perfcore.yml", "sharing: {omit: [hostname, cpus]}\n")
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    told = project.perf("push", "--dry-run").err
+    assert "sharing.omit: none of them has the fact 'hostname', but cpus, host" in told
+    assert "'cpus'" not in told
 
 
 def test_rules_leave_out_and_replace_and_what_comes_back_is_not_doubled(
@@ -485,8 +494,8 @@ def test_a_profile_that_two_clones_tagged_has_both_tags(project: Project, other:
     for clone in (project, other):
         assert len(clone.perf("log", "--json").json["profiles"]) == 1
         assert [row["tag"] for row in clone.perf("tag", "--json").json["tags"]] == ["mine", "theirs"]
-        assert "it is all there" in clone.perf("push").err
-        assert "it is all there" in clone.perf("pull").err
+        assert "nothing here is missing there" in clone.perf("push").err
+        assert "nothing there is missing here" in clone.perf("pull").err
         assert "100 ns" in clone.perf("show", "--one-line", "0@i").out
 
 
@@ -526,7 +535,7 @@ def test_the_only_remote_is_the_default_also_where_it_is_one_of_git(project: Pro
     cloned.git("remote", "rename", "origin", "up")
     register(cloned, 100)
     assert "pushed 1 profile of 1 version to up" in cloned.perf("push").err
-    assert "it is all there" in cloned.perf("pull").err
+    assert "nothing there is missing here" in cloned.perf("pull").err
 
 
 @pytest.mark.parametrize("words", [["push"], ["pull"], ["remote", "gc"]])

@@ -49,7 +49,7 @@ def exchanged(project: Project, other: Project) -> None:
     assert "pushed 1 profile of 1 version" in other.perf("push").err
     project.perf("pull")
     assert second[:10] in project.perf("log").out
-    assert "it is all there" in project.perf("push").err
+    assert "nothing here is missing there" in project.perf("push").err
     for clone in (project, other):
         clone.perf("fsck")
 

@@ -89,7 +89,7 @@ def test_profiles_tags_and_removals_travel(clones: list[Project]) -> None:
     log = project.perf("log", "--json").out
     assert second in log
     assert first not in log
-    assert "it is all there" in project.perf("push", "shared").err
+    assert "nothing here is missing there" in project.perf("push", "shared").err
     for clone in clones:
         clone.perf("fsck")
 
