@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.palette import MOST_LINES
-from perfcore_view_kit.profile_runs import chosen_metric, runs_by_metric, side_name, usable
+from perfcore_view_kit.profile_runs import chosen_metric, runs_by_metric, side_name, sums_by_run, usable
 from perfcore_view_kit.runs import median_interval
 
 from perfcore.errors import NotFoundError
@@ -112,8 +112,11 @@ def _by_column(profile: Profile, name: str) -> _Values:
     words = _words(profile, resources, name) if resources is not None else None
     if resources is None or words is None:
         return {}
-    runs = resources.get(_RUN) or [0] * resources.rows
-    return {key: (unit, tuple(sums.values())) for key, (unit, sums) in _sums(resources, words, list(runs)).items()}
+    made: _Values = {}
+    for metric in resources.values():
+        for word, sums in sums_by_run(resources, metric, ("" if word is None else str(word) for word in words)).items():
+            made[word, metric.name] = metric.unit, tuple(sums.values())
+    return made
 
 
 def _words(profile: Profile, resources: Table, name: str) -> Sequence[object] | None:
@@ -142,19 +145,6 @@ def _fill(profiles: Sequence[Profile], tables: Sequence[_Values]) -> None:
             if key[1] in measured:
                 values = tuple(amounts_of[key][1]) if key in amounts_of else ()
                 amounts_of[key] = unit, values + (0.0,) * (runs - len(values))
-
-
-def _sums(
-    resources: Table, words: Sequence[object], runs: Sequence[object]
-) -> Mapping[tuple[str, str], tuple[str, dict[object, float]]]:
-    made: dict[tuple[str, str], tuple[str, dict[object, float]]] = {}
-    for metric in resources.values():
-        for word, run, value in zip(words, runs, metric, strict=True):
-            if value is None:
-                continue
-            _, sums = made.setdefault(("" if word is None else str(word), metric.name), (metric.unit, {}))
-            sums[run] = sums.get(run, 0.0) + float(value)
-    return made
 
 
 def _amount(each: tuple[str, Sequence[float]] | None) -> Amount | None:

@@ -187,6 +187,11 @@ function chart(figure, data) {
         high = Math.max(high, one, other);
       }
     }
+    for (const mark of data.marks) {
+      if (mark.low === null || mark.high === null || mark.at < first || mark.at >= last || !lines[mark.line] || !lines[mark.line].shown) continue;
+      low = Math.min(low, mark.low);
+      high = Math.max(high, mark.high);
+    }
     if (low > high) [low, high] = [0, 1];
     if (state.zero) [low, high] = [Math.min(0, low), Math.max(0, high)];
     const edge = (high - low) * 0.06 || Math.abs(high) * 0.05 || 1;

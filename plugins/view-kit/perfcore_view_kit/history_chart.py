@@ -27,6 +27,8 @@ _WORSE: Mapping[str, bool | None] = {
     "variance": None,
 }
 _LARGEST = 1e150
+_PIECES, _SHORTEST_PIECE, _BENT = 8, 4, 3  # of a drift that bends: at most, versions of each, and the fewest
+_MUCH_NEARER = 0.7  # share of the distance from a line at which pieces are shown instead: noise alone saves less
 _STEPS = ("degradation", "optimization", "machine")
 
 
@@ -190,7 +192,8 @@ def _releases(series: MetricHistory, releases: Mapping[str, tuple[str, ...]]) ->
 
 
 def _levels(series: MetricHistory, medians: Sequence[float | None], index: Mapping[str, int]) -> list[Level]:
-    """The median of the versions between two steps; of a drift the least-squares line through its versions."""
+    """The median of the versions between two steps; of a drift the least-squares line through its versions, in pieces
+    where it is a curve."""
     starts = {index[c.target] for c in series.changes if c.kind in _STEPS and c.target in index}
     drifts = {}
     for change in series.changes:
@@ -203,9 +206,44 @@ def _levels(series: MetricHistory, medians: Sequence[float | None], index: Mappi
         # Sums of larger values would not be numbers.
         part = [(float(at), v) for at in range(start, end) if (v := medians[at]) is not None and abs(v) < _LARGEST]
         if start in drifts and len(part) > 2:
-            slope, base = statistics.linear_regression(*zip(*part, strict=True))
-            levels.append(Level(start, end - 1, base + slope * start, base + slope * (end - 1)))
+            levels += _drift_levels(part, start, end)
         elif part:
             level = statistics.median(value for _, value in part)
             levels.append(Level(start, end - 1, level, level))
     return levels
+
+
+def _drift_levels(points: Sequence[tuple[float, float]], start: int, end: int) -> list[Level]:
+    """The line through these points, or through the middles of pieces of them where these are much nearer."""
+    line = statistics.linear_regression(*zip(*points, strict=True))
+    straight = [Level(start, end - 1, line.intercept + line.slope * start, line.intercept + line.slope * (end - 1))]
+    size = max(_SHORTEST_PIECE, -(-len(points) // _PIECES))
+    pieces = [points[at : at + size] for at in range(0, len(points) - size + 1, size)]
+    if len(pieces) < _BENT:
+        return straight
+    knots = [
+        (statistics.fmean(at for at, _ in piece), statistics.median(value for _, value in piece)) for piece in pieces
+    ]
+    knots = [(float(start), _through(*knots[:2], start)), *knots[1:-1], (end - 1.0, _through(*knots[-2:], end - 1))]
+    bent = [Level(*ends) for ends in _ends(knots)]
+    return bent if _distance(bent, points) < _MUCH_NEARER * _distance(straight, points) else straight
+
+
+def _ends(knots: Sequence[tuple[float, float]]) -> Iterator[tuple[int, int, float, float]]:
+    """The levels from knot to knot, each of which begins after the one before."""
+    for number, ((one, first), (other, last)) in enumerate(itertools.pairwise(knots)):
+        yield round(one) + (number > 0), round(other), first, last
+
+
+def _through(one: tuple[float, float], other: tuple[float, float], at: float) -> float:
+    return one[1] + (other[1] - one[1]) * (at - one[0]) / (other[0] - one[0])
+
+
+def _distance(levels: Sequence[Level], points: Sequence[tuple[float, float]]) -> float:
+    """The sum of the distances of the points from their levels."""
+    return sum(
+        abs(value - _through((level.start, level.first), (level.end, level.last), at))
+        for level in levels
+        for at, value in points
+        if level.start <= at <= level.end
+    )

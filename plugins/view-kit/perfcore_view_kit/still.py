@@ -19,7 +19,8 @@ def still(data: ChartData, options: ChartOptions = DEFAULT, *, alone: bool = Fal
     greatest value for each column of so many pixels."""
     columns = [tuple(map(svg.finite, (line.values, line.low, line.high))) for line in data.lines]
     ends = svg.finite([end for line in data.lines for level in line.levels for end in (level.first, level.last)])
-    values = [value for part in (*itertools.chain(*columns), ends) for value in part if value is not None]
+    intervals = svg.finite([end for mark in data.marks for end in (mark.low, mark.high)])
+    values = [value for part in (*itertools.chain(*columns), ends, intervals) for value in part if value is not None]
     y = svg.span(values, from_zero=options.from_zero)
     x = (-0.5, len(data.labels) - 0.5) if data.labels else (0.0, 1.0)
     if data.positions:

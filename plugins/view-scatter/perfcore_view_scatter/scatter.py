@@ -12,7 +12,7 @@ import attrs
 from perfcore_view_kit.chart import ChartData, Level, Line
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.palette import MOST_LINES
-from perfcore_view_kit.profile_runs import chosen_metric, side_name, usable
+from perfcore_view_kit.profile_runs import chosen_metric, side_name, sums_by_run, usable
 from perfcore_view_kit.runs import band_text, median_interval
 
 from perfcore.errors import NotFoundError
@@ -179,17 +179,14 @@ def _groups(profile: Profile, metric: str, parameter: str, by: str | None) -> It
     xs = resources.get(parameter) if resources is not None else None
     if resources is None or values is None or xs is None:
         return
-    runs = resources.get(_RUN) or [0] * resources.rows
-    sums: dict[str, dict[float, dict[object, float]]] = {}
-    for name, x, run, value in zip(_names(resources, parameter, by), map(_number, xs), runs, values, strict=True):
-        if x is not None and value is not None:
-            by_run = sums.setdefault(name, {}).setdefault(x, {})
-            by_run[run] = by_run.get(run, 0.0) + float(value)
+    groups: dict[str, Runs] = {}
+    words = zip(_names(resources, parameter, by), map(_number, xs), strict=True)
+    for (name, x), by_run in sums_by_run(resources, values, words).items():
+        if x is not None and (kept := usable(tuple(by_run.values()))):
+            groups.setdefault(name, {})[x] = kept
     fits = best_fits(profile)
-    for name, by_x in sums.items():
-        usable_runs = {x: kept for x, by_run in by_x.items() if (kept := usable(tuple(by_run.values())))}
-        if usable_runs:
-            yield Group(shown(name) or shown(profile.label), usable_runs, fits.get(name))
+    for name, runs in groups.items():
+        yield Group(shown(name) or shown(profile.label), runs, fits.get(name))
 
 
 def _names(resources: Table, parameter: str, by: str | None) -> list[str]:

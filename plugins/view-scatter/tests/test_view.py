@@ -24,12 +24,15 @@ from perfcore.profile.table import Table, column, table
 SIZES = (10, 20, 50, 100, 200)
 
 
-def suite(*names: str, sizes: tuple[int, ...] = SIZES, fits: list[dict[str, Any]] | None = None) -> Profile:
+def suite(
+    *names: str, sizes: tuple[int, ...] = SIZES, fits: list[dict[str, Any]] | None = None, repetitions: int = 1
+) -> Profile:
     rows = [
         (name, size, run, 1000.0 * (number + 1) * size * (1 + 0.01 * run))
         for number, name in enumerate(names)
         for size in sizes
         for run in range(7)
+        for _ in range(repetitions)
     ]
     columns = [
         column("benchmark", [row[0] for row in rows], role="benchmark"),
@@ -60,6 +63,10 @@ def shown(*made: Profile, width: int | None = None, **settings: Any) -> str:
     output = FakeOutput(width=width)
     ScatterView(ScatterSettings(**settings)).render(profiles.subject(*made), output)
     return output.text
+
+
+def test_repetitions_in_a_run_are_no_larger_amount() -> None:
+    assert shown(suite("sort", repetitions=5), width=80) == shown(suite("sort"), width=80)
 
 
 def test_every_form_has_every_value_of_the_parameter() -> None:
