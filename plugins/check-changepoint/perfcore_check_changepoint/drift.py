@@ -232,15 +232,21 @@ def _best_ramp(amounts: Floats) -> tuple[int, int, float]:
     means = np.add.reduceat(amounts, edges[:-1]) / np.diff(edges)
     pairs, shapes, squares = _coarse(blocks)
     rough = edges[pairs[_likeliest(means, count / blocks, pairs, shapes, squares)[0]]]
-    # Distinct, in order and within the series.
-    near = _around(-(-count // (_GRID - 1)))
-    begins, ends = (
-        sorted({0, count - 1, *(min(max(knot + distance, 0), count - 1) for distance in near)})
-        for knot in rough.tolist()
-    )
-    pairs = np.array([(begin, end) for end in ends for begin in begins if end - begin >= FEWEST])
-    best, height = _likeliest(amounts, 1.0, pairs, *_shapes(count, pairs))
-    return int(pairs[best, 0]), int(pairs[best, 1]), height
+    begin, end = rough.tolist()
+    step = -(-count // (_GRID - 1))
+    while True:  # a knot of a steep ramp that is off by one point would leave a step there
+        near = _around(step)
+        # Distinct, in order and within the series.
+        begins, ends = (
+            sorted({0, count - 1, *(min(max(knot + distance, 0), count - 1) for distance in near)})
+            for knot in (begin, end)
+        )
+        pairs = np.array([(begin, end) for end in ends for begin in begins if end - begin >= FEWEST])
+        best, height = _likeliest(amounts, 1.0, pairs, *_shapes(count, pairs))
+        begin, end = pairs[best].tolist()
+        if step <= _FINE // 2:
+            return begin, end, height
+        step = -(-2 * step // (_FINE - 1))
 
 
 @functools.lru_cache(maxsize=64)

@@ -34,7 +34,8 @@ _CLEAR = 5.0  # nats more than a change of the level needs
 
 class SpreadChange(msgspec.Struct, frozen=True, eq=False):
     """The first point of another spread, the span of points that it may be, and the logarithms of the spreads before
-    and after it with the standard error of their difference. `gain` is in nats."""
+    and after it with the standard error of their difference. `growth` is the logarithm of what the level of the points
+    grew by from before to after it, as far as amounts are positive. `gain` is in nats."""
 
     index: int
     earliest: int
@@ -43,6 +44,7 @@ class SpreadChange(msgspec.Struct, frozen=True, eq=False):
     after: float
     error: float
     gain: float
+    growth: float = 0.0
 
 
 def run_spread_changes(points: Points, penalty: float) -> list[SpreadChange]:
@@ -57,8 +59,21 @@ def run_spread_changes(points: Points, penalty: float) -> list[SpreadChange]:
     levels = np.log(np.maximum(deviations[measured] * NORMAL * _corrections(counts[measured]), least))
     noise = max(_noise(levels), math.sqrt(_VARIANCE / median(counts[measured].astype(float))))
     bounds = [0, *_splits(levels, noise, penalty + _CLEAR, 0), len(levels)]
-    changes = (_change(levels, noise, *part) for part in zip(bounds, bounds[1:], bounds[2:], strict=False))
-    return [_at(change, measured) for change in changes if abs(change.after - change.before) >= math.log(RATIO)]
+    parts = list(zip(bounds, bounds[1:], bounds[2:], strict=False))
+    changes = [_change(levels, noise, *part) for part in parts]
+    amounts = points.centers[measured] - points.zero
+    grown = [_growth(amounts[start:index], amounts[index:end]) for start, index, end in parts]
+    return [
+        _at(change, measured, growth)
+        for change, growth in zip(changes, grown, strict=True)
+        if abs(change.after - change.before) >= math.log(RATIO)
+    ]
+
+
+def _growth(before: Floats, after: Floats) -> float:
+    """What the level grew by, as a logarithm: also little by little, which has no place of its own."""
+    ends = median(before), median(after)
+    return math.log(ends[1] / ends[0]) if min(ends) > 0 and max(ends) < math.inf else 0.0
 
 
 def _corrections(counts: Indexes) -> Floats:
@@ -117,6 +132,6 @@ def _change(levels: Floats, noise: float, start: int, index: int, end: int) -> S
     )
 
 
-def _at(change: SpreadChange, measured: Indexes) -> SpreadChange:
+def _at(change: SpreadChange, measured: Indexes, growth: float) -> SpreadChange:
     index, earliest, latest = measured[[change.index, change.earliest, change.latest]].tolist()
-    return replace(change, index=index, earliest=earliest, latest=latest)
+    return replace(change, index=index, earliest=earliest, latest=latest, growth=growth)

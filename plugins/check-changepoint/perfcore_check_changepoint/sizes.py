@@ -39,7 +39,7 @@ def changes(points: Points, fit: Fit, penalty: float, confidence: float) -> list
         for change, start in zip(_level_changes(points, fit, confidence), fit.starts, strict=True)
         if start in steps
     ]
-    noise = _strongest([*between, *_run_noise(points, levels, penalty, confidence)])
+    noise = _strongest([*between, *_run_noise(points, penalty, confidence)])
     all_changes = [*levels, *_drifts(points, fit, confidence), *noise]
     return sorted(all_changes, key=lambda change: change.index)
 
@@ -200,16 +200,12 @@ def _noise_change(points: Points, sizes: Floats, start: int, index: int, confide
     )
 
 
-def _run_noise(
-    points: Points, levels: Sequence[ChangePoint], penalty: float, confidence: float
-) -> Iterator[ChangePoint]:
+def _run_noise(points: Points, penalty: float, confidence: float) -> Iterator[ChangePoint]:
     """The changes of the spread of the runs of a version, but those that are in proportion to the level."""
     for change in [] if points.single else run_spread_changes(points, penalty):
-        near = [c for c in levels if c.earliest - _BESIDE <= points.indexes[change.index] <= c.latest + _BESIDE]
-        growth = math.prod(c.after / c.before for c in near if c.before > 0 and c.after > 0)
-        ratio = math.exp(change.after - change.before)
-        if abs(math.log(ratio / growth)) < math.log(RATIO):
+        if abs(change.after - change.before - change.growth) < math.log(RATIO):
             continue
+        ratio = math.exp(change.after - change.before)
         before = math.exp(change.before)
         error = NormalDist().inv_cdf((1 + confidence) / 2) * change.error
         low, high = (before * (ratio * math.exp(sign * error) - 1) for sign in (-1, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -218,6 +219,22 @@ def test_runs_that_differ_by_more_are_a_change_of_the_noise(factor: float, start
     assert change.index == pytest.approx(start, abs=1)
     assert change.after / change.before == pytest.approx(factor, rel=0.5)
     assert change.before + change.low <= change.after <= change.before + change.high
+
+
+@pytest.mark.parametrize("level", [lambda at: 1.05**at, lambda at: 1 + at / 20, lambda at: 1 + math.sqrt(at / 60)])
+def test_noise_in_proportion_to_a_level_that_grows_is_no_change(level: Callable[[int], float]) -> None:
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        values = [tuple(100 * level(at) * np.exp(0.01 * random.standard_normal(6))) for at in range(50)]
+        assert [change.kind for change in detect(values)] == ["drift"]
+
+
+@pytest.mark.parametrize("length", [20, 30, 60, 100])
+def test_a_steep_drift_has_no_step_where_it_begins_or_ends(length: int) -> None:
+    for seed in range(10):
+        changes = detect(_ramp(seed, 30, length, 15, total=5.0 * length))
+        assert [change.kind for change in changes] == ["drift"]
+        assert changes[0].index == pytest.approx(31, abs=2)
 
 
 def test_runs_that_differ_as_before_are_no_change() -> None:
