@@ -92,7 +92,7 @@ def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[M
     """Since when, and why?"""
     moved = item.change
     since = f"since {shown(moved.target)}" + (f" of {day(version.date)}" if version is not None else "")
-    size = f" by {size_of(moved)}" if size_of(moved) else ""
+    size = f" ({size_of(moved)})" if size_of(moved) else ""
     came = ""
     if len(commits) == 1:
         came = f"; it came with this version: {shown(commits[0].subject, 60)}"

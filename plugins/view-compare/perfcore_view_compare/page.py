@@ -16,7 +16,7 @@ from perfcore_view_kit.table import Cell, script, table
 from perfcore.text import percent, quantity
 from perfcore_view_compare.ranking import Row, log_ratio
 
-_WIDTH, _HEIGHT = 190, 18  # pixels of the picture of an interval
+_WIDTH, _HEIGHT = 150, 18  # pixels of the picture of an interval
 _EDGE = 8
 # A change by less than 2 % at the edge of the picture would look like one of 50 %.
 _LEAST = math.log(1.02)
@@ -71,7 +71,7 @@ def _cells(row: Row, scale: float, *, named: bool) -> list[str | Cell]:
         reasons.append(f"about {change.needed:,} interleaved pairs would tell")
     return [
         row.name,
-        Cell(f"{row.sign} {row.word}"),
+        Cell(f"{row.sign}\N{NO-BREAK SPACE}{row.word}"),
         row.metric,
         Cell(percent(change.ratio) if row.effect is not None and change.ratio else "-", row.effect),
         Cell(interval, None if change.low is None else log_ratio(change.low)),

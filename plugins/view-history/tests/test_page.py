@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from perfcore_testing.pages import assert_self_contained, violations
 from perfcore_testing.profiles import CREATED, timed
 from perfcore_testing.project import Project
 from perfcore_view_history import HistorySettings, HistoryView
+from perfcore_view_kit.history_chart import history_chart
+from perfcore_view_kit.still import still
 
 from perfcore.errors import UsageError
 from perfcore.library import open_repository
@@ -119,6 +122,29 @@ def test_releases_machines_and_ranges_are_named() -> None:
     assert "0202020202||release||v1.0" in text
     assert "machine||another environment (e0e0e0e0e0e0 → e1e1e1e1e1e1): not compared" in text
     assert "0909090909 and 0a0a0a0a0a" in text
+
+
+def test_the_fitted_level_of_a_drift_follows_a_curve() -> None:
+    amounts = [1e7 * 1.05**number for number in range(40)]
+    drift = histories.change(0, kind="drift", pace=1.05, until=f"{39:02x}" * 20)
+    (line,) = history_chart(histories.history(amounts, changes=(drift,))).lines
+    assert all(before.last == after.first for before, after in itertools.pairwise(line.levels))
+    assert all(before.end + 1 == after.start for before, after in itertools.pairwise(line.levels))
+    for level in line.levels:
+        for at in range(level.start, level.end + 1):
+            fitted = level.first + (level.last - level.first) * (at - level.start) / (level.end - level.start)
+            assert fitted == pytest.approx(amounts[at], rel=0.08)
+    (straight,) = history_chart(histories.drifting()).lines
+    assert [(level.start, level.end) for level in straight.levels] == [(0, 1), (2, 7), (8, 8), (9, 19)]
+
+
+def test_the_interval_of_a_change_is_within_the_chart_and_that_of_the_noise_is_no_level() -> None:
+    wide = history_chart(histories.history([1e7] * 5 + [1.2e7] * 5, changes=(histories.change(5, low=0.5, high=2.0),)))
+    ((lowest, highest),) = re.findall(r'class="worse" d="[^"]*M[\d.]+ ([\d.]+)V([\d.]+)M', still(wide))
+    assert 20 <= float(highest) < float(lowest) <= 276  # the frame of a chart of 300 pixels
+    noise = histories.change(5, kind="variance", low=1.5, high=4.0, ratio=3.0)
+    (mark,) = history_chart(histories.history([1e7] * 10, changes=(noise,))).marks
+    assert (mark.low, mark.high) == (None, None)
 
 
 def test_an_environment_that_changes_without_a_verdict_is_a_rule() -> None:

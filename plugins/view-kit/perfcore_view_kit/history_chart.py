@@ -120,7 +120,7 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
             return f"{became}; what came with {shown(untold[-1].target)} cannot be told. {newest}"
         return f"{became if series.changes else 'No change was reported'}. {newest}"
     last = regressions[-1]
-    size = f" by {percent(last.ratio)}" if last.ratio is not None else ""
+    size = f" ({percent(last.ratio)})" if last.ratio is not None else ""
     words = verdict_text.word(last)
     count = (
         f"{plural(len(regressions), 'regression')} stands"
@@ -154,7 +154,9 @@ def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str],
     at = index[change.target]
     ends = [index.get(version[:_SHORT], at) for version in (change.earliest, change.latest)]
     base = change.baseline_value
+    # The amounts of a change of the noise are noise, and no levels.
     is_sized = base is not None and change.low is not None and change.high is not None and change.pace is None
+    is_sized = is_sized and change.kind != "variance"
     return Mark(
         at=at,
         word=verdict_text.word(change),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -24,6 +25,9 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 Content: TypeAlias = str | Cell
+# The name of a row may be broken behind these, where its column is too narrow for it.
+_BREAK = re.compile(r"(?<=\w)[._/:]+(?=\w)")
+_SHORT = 24  # characters of a name, up to which it fits
 
 
 def script() -> str:
@@ -54,8 +58,13 @@ def table(
 
 
 def _is_plain(rows: Sequence[Sequence[Content]], kinds: Sequence[str]) -> bool:
-    """Whether all cells are texts in full rows."""
-    return not kinds and len(set(map(len, rows))) == 1 and set(map(type, itertools.chain.from_iterable(rows))) == {str}
+    """Whether all cells are texts in full rows, and no name of a row is to be broken."""
+    return (
+        not kinds
+        and len(set(map(len, rows))) == 1
+        and set(map(type, itertools.chain.from_iterable(rows))) == {str}
+        and max(len(str(row[0])) for row in rows) <= _SHORT
+    )
 
 
 def _plain_lines(rows: Sequence[Sequence[Any]], columns: Sequence[tuple[str, str, str]]) -> str:
@@ -83,17 +92,23 @@ def _column(at: int, left: Sequence[int]) -> tuple[str, str, str]:
 def _row(row: Sequence[Content], columns: Sequence[tuple[str, str, str]]) -> str:
     """Most cells are texts, and pages have thousands of them."""
     return "".join(
-        f"{opening}{html.escape(content)}</{tag[:2]}>" if isinstance(content, str) else _cell(content, tag, attributes)
+        f"{opening}{_text(content, tag)}</{tag[:2]}>" if isinstance(content, str) else _cell(content, tag, attributes)
         for (tag, attributes, opening), content in zip(columns, row, strict=False)
     )
 
 
 def _cell(cell: Cell, tag: str, attributes: str) -> str:
     key = "" if cell.key is None else f' data-key="{cell.key:.9g}"'
-    text = html.escape(cell.text)
+    text = _text(cell.text, tag)
     if cell.link:
         text = f'<a href="{html.escape(cell.link)}">{text}</a>'
     return f"<{tag}{key}{attributes}>{cell.picture}{text}</{tag[:2]}>"
+
+
+def _text(text: str, tag: str) -> str:
+    """A text as markup."""
+    escaped = html.escape(text)
+    return _BREAK.sub(r"\g<0><wbr>", escaped) if tag[:2] == "th" and len(text) > _SHORT else escaped
 
 
 def _left(at: int, left: Sequence[int]) -> str:

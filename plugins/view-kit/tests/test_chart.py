@@ -127,9 +127,8 @@ def test_names_are_never_markup(charts: Any, name: str) -> None:
         rules=[replace(rule, text=name) for rule in data.rules],
     )
     ours, theirs = (re.findall(r"<\w+", chart(each, ChartOptions(id="x"))) for each in (data, named))
-    assert [tag for tag in theirs if tag not in ("<text", "<path", "<li")] == [
-        tag for tag in ours if tag not in ("<text", "<path", "<li")
-    ]
+    varying = ("<text", "<path", "<li", "<wbr")  # where it may be broken, a name is
+    assert [tag for tag in theirs if tag not in varying] == [tag for tag in ours if tag not in varying]
 
 
 def test_more_lines_than_there_are_colours_are_refused(charts: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _CHARTS, _RUNS = 12, 6  # of one document: a reader looks at no more
 _WIDTH = 860
+_COLUMNS = ("What", "Verdict", "Metric", "Size and interval", "Before", "After", "Versions", "How sure")
+_TELLS_P = re.compile(r"\bp ?[=<]")
 _CERTAIN = (
     "A verdict comes from a check: an interval of the change at the level beside it, or a contract. What is "
     "inconclusive is not decided, and not the same."
@@ -85,9 +88,13 @@ def _changes(subject: ViewData) -> Iterator[str]:
     ranked = _ranked(subject)
     if not ranked:
         return
-    cells = [_change_cells(row) for row in ranked]
-    head = ("What", "Verdict", "Metric", "Size and interval", "Before", "After", "Versions", "How sure")
-    yield _section("changes", "What changed", _CERTAIN, table("Verdicts", head, cells, left=(1, 2, 3, 6, 7)))
+    columns = dict(zip(_COLUMNS, zip(*map(_change_cells, ranked), strict=True), strict=True))
+    sentence = _CERTAIN
+    if len(ranked) > 1 and len(set(columns["Versions"])) == 1:  # one comparison: there is room for something else
+        sentence += f" All are of {columns.pop('Versions')[0]}."
+    left = [at for at, name in enumerate(columns) if name not in ("Before", "After")]
+    cells = list(zip(*columns.values(), strict=True))
+    yield _section("changes", "What changed", sentence, table("Verdicts", tuple(columns), cells, left=left))
 
 
 def _change_cells(row: Row) -> tuple[str, ...]:
@@ -95,7 +102,7 @@ def _change_cells(row: Row) -> tuple[str, ...]:
     unit = shown(change.unit, 16)
     return (
         row.name,
-        f"{row.sign} {row.word}",
+        f"{row.sign}\N{NO-BREAK SPACE}{row.word}",
         row.metric,
         change_text(change),
         quantity(change.baseline_value, unit),
@@ -107,7 +114,7 @@ def _change_cells(row: Row) -> tuple[str, ...]:
 
 def _certainty(row: Row, change: Change) -> str:
     parts = [shown(change.evidence, 300)]
-    if change.p_value is not None:
+    if change.p_value is not None and not _TELLS_P.search(change.evidence):
         parts.append(f"p {change.p_value:.2g}")
     if change.reason:
         parts.append(shown(change.reason))
