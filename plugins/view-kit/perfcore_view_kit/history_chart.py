@@ -226,7 +226,8 @@ def _drift_levels(points: Sequence[tuple[float, float]], start: int, end: int) -
     knots = [
         (statistics.fmean(at for at, _ in piece), statistics.median(value for _, value in piece)) for piece in pieces
     ]
-    knots = [(float(start), _through(*knots[:2], start)), *knots[1:-1], (end - 1.0, _through(*knots[-2:], end - 1))]
+    first, last = _through(knots[0], knots[1], start), _through(knots[-2], knots[-1], end - 1)
+    knots = [(float(start), first), *knots[1:-1], (end - 1.0, last)]
     bent = [Level(*ends) for ends in _ends(knots)]
     return bent if _distance(bent, points) < _MUCH_NEARER * _distance(straight, points) else straight
 
