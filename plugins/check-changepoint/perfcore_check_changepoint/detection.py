@@ -9,6 +9,8 @@ looked at again.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -82,7 +84,7 @@ def resume(runs: Runs, settled: Settled, penalty: float, confidence: float) -> t
         steps.append(Step(moved, runs.digest(decided, end)))
         changes += settled_changes
         start, decided = moved, end
-    last = _sure(_region(runs, start, len(runs), penalty, confidence), len(runs), penalty)
+    last = _sure(_region(runs, start, len(runs), penalty, confidence, open_end=True), len(runs), penalty)
     return sizes.undone(sizes.joined([*changes, *last])), Settled(tuple(steps), tuple(changes))
 
 
@@ -107,7 +109,9 @@ def _settle(runs: Runs, start: int, penalty: float, confidence: float) -> tuple[
     return max([sure - CONTEXT, *(change.latest for change in settled_changes)]), settled_changes
 
 
-def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float) -> list[ChangePoint]:
+def _region(
+    runs: Runs, start: int, end: int, penalty: float, confidence: float, *, open_end: bool = False
+) -> list[ChangePoint]:
     context_start = max(0, start - WINDOW)
     aligned = (
         sessions.align(runs.part(context_start, end), start - context_start) if runs.sessions is not None else None
@@ -116,7 +120,8 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
     points = read(comparable)
     if points is None or len(points) < SHORTEST:
         return []
-    changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
+    needed = functools.partial(_needed, count=end - start if open_end else math.inf, penalty=penalty)
+    changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence, needed)
     changes = bends.with_growth(changes, points, comparable, penalty, confidence)
     if aligned is not None:
         changes = aligned.doubt.believed(changes, penalty, confidence)
@@ -127,10 +132,12 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
 
 def _sure(changes: list[ChangePoint], count: int, penalty: float) -> list[ChangePoint]:
     """The changes of a history of so many points without those that are recent and too weak for that."""
-    return [change for change in changes if change.kind != "level" or change.gain >= _needed(change, count) * penalty]
+    return [
+        change for change in changes if change.kind != "level" or change.gain >= _needed(change.index, count, penalty)
+    ]
 
 
-def _needed(change: ChangePoint, count: int) -> float:
-    """The penalties that a change has to explain while so many points are known."""
-    points = count - change.index
-    return min(_SURE, 1 + _POINT * points) if points <= _RECENT else 0.0
+def _needed(index: int, count: float, penalty: float) -> float:
+    """The nats that a change at an index has to explain while so many points are known."""
+    points = count - index
+    return min(_SURE, 1 + _POINT * points) * penalty if points <= _RECENT else 0.0

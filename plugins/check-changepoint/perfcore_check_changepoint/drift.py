@@ -72,7 +72,7 @@ def _with_ramp(points: Points, fitted: Fit, penalty: float) -> Fit | None:
     regions = list(_regions(fitted, expected, penalty))
     if not regions:
         return None
-    history = _History(flat, flat.without_outliers(), fitted, expected, penalty)
+    history = _History(flat, flat.without_outliers(), fitted, expected, _steps_against(fitted, expected), penalty)
     candidates = [history.ramped(start, end) for start, end in regions]
     # A slope is the same model as a drift over the whole series.
     limit = fitted.total + (_SAME if fitted.slope else 0.0)
@@ -121,6 +121,15 @@ def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[in
     yield from sorted(region for region in regions if region[1] - region[0] > FEWEST)
 
 
+def _steps_against(fitted: Fit, expected: Floats) -> Floats:
+    """What steps in the other direction than the slope add to the level of each point: a drift goes on behind them."""
+    steps = np.zeros(len(expected))
+    for start in fitted.starts if fitted.slope else ():
+        jump = expected[start] - expected[start - 1] - fitted.slope
+        steps[start:] += jump if jump * fitted.slope < 0 else 0.0
+    return steps
+
+
 def _may_be_drift(jumps: Floats, lengths: Indexes, penalty: float) -> bool:
     """Whether steps are no shorter account than a ramp, to a first approximation. Between two steps a ramp is off by
     half a step at most, which has a twelfth of the variance of the step."""
@@ -131,24 +140,26 @@ def _may_be_drift(jumps: Floats, lengths: Indexes, penalty: float) -> bool:
 
 class _History(msgspec.Struct, frozen=True, eq=False):
     """A series to which a drift is fitted: its points, their `amounts` without outliers, and its present fit, with the
-    level of that at every point."""
+    level of that at every point, and the part of it that is steps against its slope."""
 
     points: Points
     amounts: Floats
     fitted: Fit
     expected: Floats
+    against: Floats
     penalty: float
 
     def ramped(self, start: int, end: int) -> Fit | None:
         """The fit with a drift in this part of the series; None where that is no more than chance."""
         count, region = len(self.points), slice(start, end)
-        amounts = self.amounts
+        amounts = self.amounts - self.against
         if self.fitted.slope or self.fitted.memory:
-            slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts[region])
+            slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(self.amounts[region])
             if slope < self.penalty / 2:
                 return None
         inside = (self.points.point >= start) & (self.points.point < end)
-        residuals, before = np.where(inside, self.points.values, self.fitted.residuals), np.zeros(count)
+        values = self.points.values - self.points.per_run(self.against)
+        residuals, before = np.where(inside, values, self.fitted.residuals), np.zeros(count)
         for _ in range(_ROUNDS):
             begin, stop, height = _best_ramp(amounts[region])
             shape = model.ramp_shapes(count, np.array([start + begin]), np.array([start + stop]))[0]

@@ -23,6 +23,7 @@ from perfcore_check_changepoint.noise import Density
 from perfcore_check_changepoint.partition import Floats, partition_at, starts_of_rows, stretch_means
 from perfcore_check_changepoint.runs import Indexes
 from perfcore_check_changepoint.series import (
+    NORMAL,
     Points,
     distinct,
     in_logarithms,
@@ -56,6 +57,8 @@ _STRAYS = 0.25  # share of points far from the only level, above which it is non
 _SELDOM = 30  # points for every change, below which changes are many
 _NARROWER = 0.3  # of the noise before
 _PROMISING = 4.0  # nats by which a slope may be dearer than none and still be tried again
+_CLEARLY = 3.0  # standard errors of growth
+_APART = 6.0  # spreads of growth of the whole series by which slopes differ that are tried both
 _LITTLE = 0.3  # spreads by which another slope changes the growth of the whole series; below it is the same
 _OTHER = 0.1  # spreads by which a wave that is fitted again differs from the first at least
 _CLOSE = 4.0  # spreads from the median beyond which a value is no farther
@@ -207,7 +210,10 @@ def _growing(points: Points, centers: Floats, plain: Density, penalty: float) ->
     levels = _levels_with_noise(points, centers, penalty)
     if levels is None:
         return None
-    growth = levels / median(levels)
+    # Of few points the noise that is known is that of either level: here it is that of all, as a share of each.
+    of_runs = points.per_run(levels)
+    share = median(np.abs(points.values - points.zero - of_runs) / of_runs) * NORMAL
+    growth = levels * share if share else levels / median(levels)
     points = points.spread_by(growth)
     centers = np.concatenate([centers, distinct(levels) + points.zero])
     first = independent(points, centers, plain, penalty)
@@ -394,10 +400,26 @@ def _others(points: Points, centers: Floats, best: Fit, penalty: float) -> Itera
             if remembering.total > best.total + _BEHIND:
                 break
             shortest = min(shortest, remembering, key=_total)
-    if shortest.total < best.total - _BEHIND and len(shortest.starts) * _SELDOM < len(points):
-        return
-    for slope in _slopes(points, best):
+    slopes = list(_steady(points))
+    if shortest.total >= best.total - _BEHIND or len(shortest.starts) * _SELDOM >= len(points):
+        near = list(_slopes(points, best))
+        slopes = [*near, *(s for s in slopes if all(abs(s - other) * len(points) > _APART for other in near))]
+    for slope in slopes:
         yield _sloping(points, best, slope, penalty)
+
+
+def _steady(points: Points) -> Iterator[float]:
+    """The median growth over an eighth of the series, if it is clear. Steps in the other direction hide a slope from
+    the medians of halves; few of them, however large, hardly touch this."""
+    lag = max(len(points) // 8, 4)
+    if len(points) < 4 * lag:
+        return
+    differences = points.centers[lag:] - points.centers[:-lag]
+    growth = median(differences)
+    spread = median(np.abs(differences - growth)) * NORMAL
+    # A median has 1.25 times the standard error of a mean, and differences that overlap tell little more than one.
+    if abs(growth) > _CLEARLY * 1.25 * spread * math.sqrt(lag / len(differences)):
+        yield growth / lag
 
 
 def _may_remember(points: Points, best: Fit) -> bool:

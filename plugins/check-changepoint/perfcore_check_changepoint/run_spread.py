@@ -34,8 +34,7 @@ _CLEAR = 5.0  # nats more than a change of the level needs
 
 class SpreadChange(msgspec.Struct, frozen=True, eq=False):
     """The first point of another spread, the span of points that it may be, and the logarithms of the spreads before
-    and after it with the standard error of their difference. `growth` is the logarithm of what the level of the points
-    grew by from before to after it, as far as amounts are positive. `gain` is in nats."""
+    and after it with the standard error of their difference. `gain` is in nats."""
 
     index: int
     earliest: int
@@ -44,11 +43,15 @@ class SpreadChange(msgspec.Struct, frozen=True, eq=False):
     after: float
     error: float
     gain: float
-    growth: float = 0.0
+
+    @property
+    def rises(self) -> bool:
+        return self.after > self.before
 
 
 def run_spread_changes(points: Points, penalty: float) -> list[SpreadChange]:
-    """The points where the spread of the runs changes."""
+    """The points where the spread of the runs changes, by itself and as a share of the level: times vary by a share of
+    themselves, so that one that grows or shrinks as the level does is no news."""
     counts = np.bincount(points.point)
     measured = np.flatnonzero(counts >= _FEWEST_RUNS)
     if len(measured) < 2 * SHORTEST:
@@ -59,21 +62,25 @@ def run_spread_changes(points: Points, penalty: float) -> list[SpreadChange]:
     levels = np.log(np.maximum(deviations[measured] * NORMAL * _corrections(counts[measured]), least))
     noise = max(_noise(levels), math.sqrt(_VARIANCE / median(counts[measured].astype(float))))
     bounds = [0, *_splits(levels, noise, penalty + _CLEAR, 0), len(levels)]
-    parts = list(zip(bounds, bounds[1:], bounds[2:], strict=False))
-    changes = [_change(levels, noise, *part) for part in parts]
-    amounts = points.centers[measured] - points.zero
-    grown = [_growth(amounts[start:index], amounts[index:end]) for start, index, end in parts]
+    relative = levels - _logarithms(points.centers[measured] - points.zero)
     return [
-        _at(change, measured, growth)
-        for change, growth in zip(changes, grown, strict=True)
-        if abs(change.after - change.before) >= math.log(RATIO)
+        _at(change, measured)
+        for change, of_level in (
+            (_change(levels, noise, *part), _change(relative, noise, *part))
+            for part in zip(bounds, bounds[1:], bounds[2:], strict=False)
+        )
+        if _is_clear(change, penalty) and _is_clear(of_level, penalty) and change.rises == of_level.rises
     ]
 
 
-def _growth(before: Floats, after: Floats) -> float:
-    """What the level grew by, as a logarithm: also little by little, which has no place of its own."""
-    ends = median(before), median(after)
-    return math.log(ends[1] / ends[0]) if min(ends) > 0 and max(ends) < math.inf else 0.0
+def _logarithms(amounts: Floats) -> Floats:
+    """Those of positive amounts; of others the spread has no relation to the level."""
+    is_share = amounts.min() > 0 and amounts.max() < math.inf
+    return np.log(amounts) if is_share else np.zeros(len(amounts))
+
+
+def _is_clear(change: SpreadChange, penalty: float) -> bool:
+    return abs(change.after - change.before) >= math.log(RATIO) and change.gain >= penalty + _CLEAR
 
 
 def _corrections(counts: Indexes) -> Floats:
@@ -132,6 +139,6 @@ def _change(levels: Floats, noise: float, start: int, index: int, end: int) -> S
     )
 
 
-def _at(change: SpreadChange, measured: Indexes, growth: float) -> SpreadChange:
+def _at(change: SpreadChange, measured: Indexes) -> SpreadChange:
     index, earliest, latest = measured[[change.index, change.earliest, change.latest]].tolist()
-    return replace(change, index=index, earliest=earliest, latest=latest, growth=growth)
+    return replace(change, index=index, earliest=earliest, latest=latest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from statistics import NormalDist
 
@@ -17,7 +17,6 @@ from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.run_spread import run_spread_changes
 from perfcore_check_changepoint.series import NORMAL, Points, median
-from perfcore_check_changepoint.spread import RATIO
 
 # The trimmed mean with its winsorised variance: K. K. Yuen, 1974, Biometrika 61(1).
 _TRIMMED = 0.2  # share of the points on either side that a level does not follow
@@ -29,11 +28,15 @@ _LATER = 1000  # changes after which none is undone any more
 _LARGEST = 1.7e308  # below the largest float, so that no size is infinite
 
 
-def changes(points: Points, fit: Fit, penalty: float, confidence: float) -> list[ChangePoint]:
-    """All changes of a series, in order. Those of the noise have to explain as much as those of the level."""
+def changes(
+    points: Points, fit: Fit, penalty: float, confidence: float, needed: Callable[[int], float] = lambda index: 0.0
+) -> list[ChangePoint]:
+    """All changes of a series, in order. Those of the noise have to explain as much as those of the level. `needed` is
+    what a step at an index has to explain, in nats."""
     noisier = [shift for shift in fit.shifts if all(abs(shift - start) > _BESIDE for start in fit.starts)]
     between = [c for c in _noise_changes(points, fit, noisier, confidence) if c.gain >= penalty]
     steps = set(wander.lasting(points, fit, penalty))
+    fit = _without_weak(points, fit, needed)
     levels = [
         change
         for change, start in zip(_level_changes(points, fit, confidence), fit.starts, strict=True)
@@ -42,6 +45,26 @@ def changes(points: Points, fit: Fit, penalty: float, confidence: float) -> list
     noise = _strongest([*between, *_run_noise(points, penalty, confidence)])
     all_changes = [*levels, *_drifts(points, fit, confidence), *noise]
     return sorted(all_changes, key=lambda change: change.index)
+
+
+def _without_weak(points: Points, fit: Fit, needed: Callable[[int], float]) -> Fit:
+    """The fit without the steps that explain too little, the weakest first, where another that did explains enough
+    without them: a version on the way, that is near neither level, may take half of a step."""
+    fitted, weak = fit, set(fit.starts)
+    while weak:
+        evidence = _evidence(fitted, [0, *fitted.starts, len(points)])
+        excess = {
+            start: gain - needed(points.indexes.item(start))
+            for start, (gain, _, _) in zip(fitted.starts, evidence, strict=True)
+        }
+        if fitted is not fit and any(excess[start] >= 0 for start in weak):
+            return fitted
+        weak = {start for start in weak if excess[start] < 0}
+        if weak:
+            weakest = min(weak, key=lambda start: excess[start])
+            weak.remove(weakest)
+            fitted = fitted.keeping([start for start in fitted.starts if start != weakest])
+    return fit
 
 
 def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePoint]:
@@ -203,8 +226,6 @@ def _noise_change(points: Points, sizes: Floats, start: int, index: int, confide
 def _run_noise(points: Points, penalty: float, confidence: float) -> Iterator[ChangePoint]:
     """The changes of the spread of the runs of a version, but those that are in proportion to the level."""
     for change in [] if points.single else run_spread_changes(points, penalty):
-        if abs(change.after - change.before - change.growth) < math.log(RATIO):
-            continue
         ratio = math.exp(change.after - change.before)
         before = math.exp(change.before)
         error = NormalDist().inv_cdf((1 + confidence) / 2) * change.error
