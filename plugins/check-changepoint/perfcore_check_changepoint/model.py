@@ -60,6 +60,7 @@ _PROMISING = 4.0  # nats by which a slope may be dearer than none and still be t
 _CLEARLY = 3.0  # standard errors of growth
 _APART = 6.0  # spreads of growth of the whole series by which slopes differ that are tried both
 _LITTLE = 0.3  # spreads by which another slope changes the growth of the whole series; below it is the same
+_AGAIN = 3  # times at most that a wave is fitted again
 _OTHER = 0.1  # spreads by which a wave that is fitted again differs from the first at least
 _CLOSE = 4.0  # spreads from the median beyond which a value is no farther
 _ALIKE = 2.5  # standard deviations of an autocorrelation that independent values seldom have (0.6 %)
@@ -168,9 +169,14 @@ def _waving(points: Points, best: Fit, penalty: float) -> Fit:
     if fitted_wave is None:
         return best
     waved = _without_wave(points, fitted_wave, penalty)
-    refitted_wave = wave(bounded(waved.point_residuals(points)) + fitted_wave, waved.starts)
-    if refitted_wave is not None and float(np.abs(refitted_wave - fitted_wave).max()) >= _OTHER:
-        waved = min(waved, _without_wave(points, refitted_wave, penalty), key=_total)
+    for _ in range(_AGAIN):
+        refitted_wave = wave(bounded(waved.point_residuals(points)) + fitted_wave, waved.starts)
+        if refitted_wave is None or float(np.abs(refitted_wave - fitted_wave).max()) < _OTHER:
+            break
+        refitted = _without_wave(points, refitted_wave, penalty)
+        if refitted.total >= waved.total:
+            break
+        waved, fitted_wave = refitted, refitted_wave
     return _shortest([waved, best])
 
 
