@@ -52,32 +52,47 @@ _SEARCHED = 4.0  # nats more for a beginning, an end or a step that is searched 
 
 def fit(points: Points, penalty: float) -> Fit:
     """The best model of a series, with its drifts."""
-    fitted = model.fit(points, penalty)
+    calm = model.calm(points, penalty)
+    waving = model.waving(points, calm, penalty)
+    fitted = _ramped(points, waving, penalty)
+    if waving.wave is not None and not fitted.ramps:  # half of a long wave is near to a level that falls and rises
+        without_wave = _ramped(points, calm, penalty)
+        fitted = without_wave if without_wave.ramps and without_wave.total < fitted.total else fitted
+    return likeliest(points, without_curves(points, fitted.agreed()))
+
+
+def _ramped(points: Points, fitted: Fit, penalty: float) -> Fit:
+    """The fit with its drifts."""
     for _ in range(_MOST):
         # One step is a shorter account than a ramp; memory can hide one.
         if not fitted.slope and not fitted.memory and len(fitted.starts) < 2:
             break
-        ramped = _with_ramp(points, fitted, penalty)
+        # A slope is the same model as a drift over the whole series.
+        limit = fitted.total + (_SAME if fitted.slope else 0.0)
+        ramped = _with_ramp(points, fitted, penalty, limit)
         if ramped is None:
             break
         rivals = (fitted.starts,) if model.rivals_with(fitted, ramped) else ()
         fitted = replace(ramped, rivals=rivals)
-    return likeliest(points, without_curves(points, fitted.agreed()))
+    return fitted
 
 
-def _with_ramp(points: Points, fitted: Fit, penalty: float) -> Fit | None:
-    """The fit with one more drift, where that is better."""
+def _with_ramp(points: Points, fitted: Fit, penalty: float, limit: float, others: int = 1) -> Fit | None:
+    """The fit with one more drift, or with another beside it, where it is shorter than the limit: of a level that falls
+    and rises neither half is a shorter account by itself."""
     flat = _without(points, fitted)
     expected = flat.centers - fitted.point_residuals(points)
-    regions = list(_regions(fitted, expected, penalty))
+    regions = list(_regions(fitted, flat, expected, penalty))
     if not regions:
         return None
     history = _History(flat, flat.without_outliers(), fitted, expected, _steps_against(fitted, expected), penalty)
-    candidates = [history.ramped(start, end) for start, end in regions]
-    # A slope is the same model as a drift over the whole series.
-    limit = fitted.total + (_SAME if fitted.slope else 0.0)
-    better = [candidate for candidate in candidates if candidate is not None and candidate.total < limit]
-    return min(better, key=lambda candidate: candidate.total, default=None)
+    candidates = sorted(
+        filter(None, (history.ramped(start, end) for start, end in regions)), key=lambda candidate: candidate.total
+    )
+    if candidates and candidates[0].total < limit:
+        return candidates[0]
+    beside = (_with_ramp(points, candidate, penalty, limit, others - 1) for candidate in candidates if others)
+    return next(filter(None, beside), None)
 
 
 def _without(points: Points, fitted: Fit) -> Points:
@@ -92,7 +107,7 @@ def _without(points: Points, fitted: Fit) -> Points:
     return points.minus(sum((ramp.trend(len(points)) for ramp in fitted.ramps), gone))
 
 
-def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[int, int]]:
+def _regions(fitted: Fit, flat: Points, expected: Floats, penalty: float) -> Iterator[tuple[int, int]]:
     """The parts of a series that may hold one drift each: those in which no step is against the direction of the slope,
     and where there is none those with several steps in one direction, also before and after the largest of them."""
     count, starts = len(expected), fitted.starts
@@ -104,7 +119,10 @@ def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[in
         regions = {(0, count), *pairwise([0, *against, count])}
     elif fitted.memory:  # it hides growth between steps, so that small steps may be anywhere in a drift
         largest_step = starts[int(np.abs(jumps).argmax())] if starts else 0
-        regions = {(0, count), (0, largest_step), (largest_step, count)}
+        turns = int(flat.medians.argmin()), int(flat.medians.argmax())
+        regions = {(0, count)}.union(*(((0, turn), (turn, count)) for turn in (largest_step, *turns)))
+    elif not starts:
+        regions = set()
     else:
         signs = np.sign(jumps).tolist()
         turns = [0, *(number for number in range(1, len(signs)) if signs[number] != signs[number - 1]), len(starts)]

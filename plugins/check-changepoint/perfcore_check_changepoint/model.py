@@ -157,12 +157,7 @@ class Fit(msgspec.Struct, frozen=True, eq=False):
         return trend
 
 
-def fit(points: Points, penalty: float) -> Fit:
-    """The best of the models."""
-    return _waving(points, _calm(points, penalty), penalty)
-
-
-def _waving(points: Points, best: Fit, penalty: float) -> Fit:
+def waving(points: Points, best: Fit, penalty: float) -> Fit:
     """The same with a wave taken away, if there is one and that is the shorter account. Steps that followed the wave
     hid a part of it: it is fitted again beside the steps that are left."""
     fitted_wave = wave(bounded(best.point_residuals(points)), best.starts)
@@ -182,11 +177,11 @@ def _waving(points: Points, best: Fit, penalty: float) -> Fit:
 
 def _without_wave(points: Points, fitted_wave: Floats, penalty: float) -> Fit:
     """The best of the models of what is left beside this wave."""
-    fitted = _calm(points.minus(fitted_wave), penalty)
+    fitted = calm(points.minus(fitted_wave), penalty)
     return replace(fitted, wave=fitted_wave, total=fitted.total + WAVE)
 
 
-def _calm(points: Points, penalty: float) -> Fit:
+def calm(points: Points, penalty: float) -> Fit:
     """The best of the models without a wave. Where even independent normal noise needs no change, none is looked at
     further."""
     centers = level_candidates(points)
