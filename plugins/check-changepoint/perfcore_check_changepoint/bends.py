@@ -20,6 +20,7 @@ from perfcore_check_changepoint.runs import Runs
 from perfcore_check_changepoint.series import Points, median, read
 
 _CURVED = 0.405  # logarithm of 1.5: growth by a share to as many times the least amount is a curve
+_BESIDE = 3  # points by which a step may be elsewhere on the other scale
 _PARTS = (24, 14)  # of equal length, in which the series is looked at in turn
 _LEAST = 1.0  # spreads by which the levels of its quarters differ, where it may have grown
 
@@ -36,8 +37,8 @@ def with_growth(
 
 def _with_compound(changes: list[ChangePoint], runs: Runs, penalty: float, confidence: float) -> list[ChangePoint]:
     """The changes with the drifts by a share of the level in each version, where they explain more than those by an
-    amount do. They are curves, unless they are small, and straight in logarithms; steps within them are those of a
-    staircase that follows the curve."""
+    amount do. They are curves, unless they are small, and straight in logarithms; steps that follow the curve are none
+    there."""
     if runs.machines is not None:
         return changes
     try:
@@ -53,12 +54,29 @@ def _with_compound(changes: list[ChangePoint], runs: Runs, penalty: float, confi
     if points is None:
         return changes
     in_logarithms = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
-    straight, compound = ([c for c in scale if c.kind == "drift"] for scale in (changes, in_logarithms))
-    if sum(change.gain for change in compound) <= sum(change.gain for change in straight):
+    growing = {at for c in in_logarithms if c.kind == "drift" for at in range(c.index, (c.until or 0) + 1)}
+    within, within_logarithms = (
+        [c for c in scale if c.kind == "drift" or (c.kind == "level" and c.index in growing)]
+        for scale in (changes, in_logarithms)
+    )
+    # What drifts explain, without what the steps beside them cost.
+    straight, compound = (
+        sum(c.gain if c.kind == "drift" else -penalty for c in scale) for scale in (within, within_logarithms)
+    )
+    if compound <= straight:
         return changes
-    growing = {index for change in compound for index in range(change.index, (change.until or 0) + 1)}
-    beside = [c for c in changes if c.kind == "noise" or (c.kind == "level" and c.index not in growing)]
-    return sorted([*beside, *(change.of_logarithms() for change in compound)], key=lambda change: change.index)
+    beside = [c for c in changes if c not in within or any(_is_same(c, other) for other in within_logarithms)]
+    growth = (change.of_logarithms() for change in within_logarithms if change.kind == "drift")
+    return sorted([*beside, *growth], key=lambda change: change.index)
+
+
+def _is_same(change: ChangePoint, other: ChangePoint) -> bool:
+    """Whether both are one step, seen on either scale: one that is seen on only one of them is a part of a curve."""
+    return (
+        change.kind == other.kind == "level"
+        and abs(change.index - other.index) <= _BESIDE
+        and (change.size > 0) == (other.size > 0)
+    )
 
 
 def _growth(points: Points, penalty: float, confidence: float) -> ChangePoint | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -119,8 +119,8 @@ def _regions(fitted: Fit, flat: Points, expected: Floats, penalty: float) -> Ite
         regions = {(0, count), *pairwise([0, *against, count])}
     elif fitted.memory:  # it hides growth between steps, so that small steps may be anywhere in a drift
         largest_step = starts[int(np.abs(jumps).argmax())] if starts else 0
-        turns = int(flat.medians.argmin()), int(flat.medians.argmax())
-        regions = {(0, count)}.union(*(((0, turn), (turn, count)) for turn in (largest_step, *turns)))
+        extremes = int(flat.medians.argmin()), int(flat.medians.argmax())
+        regions = {(0, count)}.union(*(((0, turn), (turn, count)) for turn in (largest_step, *extremes)))
     elif not starts:
         regions = set()
     else:
@@ -136,7 +136,19 @@ def _regions(fitted: Fit, flat: Points, expected: Floats, penalty: float) -> Ite
             for first, last in (*runs, *parts)
             if last - first > 1 and _may_be_drift(jumps[first:last], np.diff(starts[first:last]), penalty)
         }
-    yield from sorted(region for region in regions if region[1] - region[0] > FEWEST)
+    free = {_beside(region, fitted.ramps) for region in regions}
+    yield from sorted(region for region in free if region[1] - region[0] > FEWEST)
+
+
+def _beside(region: tuple[int, int], ramps: Sequence[Ramp]) -> tuple[int, int]:
+    """The longer part of a region before or behind the drifts that there are: one within another would only bend it.
+    Where two of them meet is uncertain, and they may overlap there."""
+    start, end = region
+    for ramp in ramps:
+        first, last = ramp.start + FEWEST, ramp.end - FEWEST
+        if start < last and first < end:
+            start, end = (start, first) if first - start > end - last else (last, end)
+    return start, end
 
 
 def _steps_against(fitted: Fit, expected: Floats) -> Floats:

@@ -58,7 +58,6 @@ _SELDOM = 30  # points for every change, below which changes are many
 _NARROWER = 0.3  # of the noise before
 _PROMISING = 4.0  # nats by which a slope may be dearer than none and still be tried again
 _CLEARLY = 3.0  # standard errors of growth
-_APART = 6.0  # spreads of growth of the whole series by which slopes differ that are tried both
 _LITTLE = 0.3  # spreads by which another slope changes the growth of the whole series; below it is the same
 _AGAIN = 3  # times at most that a wave is fitted again
 _OTHER = 0.1  # spreads by which a wave that is fitted again differs from the first at least
@@ -148,6 +147,13 @@ class Fit(msgspec.Struct, frozen=True, eq=False):
         """The same in the noise of the machine."""
         residuals = self.point_residuals(points)
         return residuals if points.machine is None else residuals / points.noise
+
+    def steps(self, points: Points) -> list[float]:
+        """The sizes of its steps beside the slope, in spreads."""
+        first = np.array(self.starts, dtype=np.intp)
+        expected = points.centers - self.point_residuals(points)
+        sizes: list[float] = (expected[first] - expected[first - 1] - self.slope).tolist()
+        return sizes
 
     def trend(self, count: int) -> Floats:
         """What the level of each point grows by without a change: the slope and the drifts."""
@@ -401,12 +407,18 @@ def _others(points: Points, centers: Floats, best: Fit, penalty: float) -> Itera
             if remembering.total > best.total + _BEHIND:
                 break
             shortest = min(shortest, remembering, key=_total)
-    slopes = list(_steady(points))
-    if shortest.total >= best.total - _BEHIND or len(shortest.starts) * _SELDOM >= len(points):
-        near = list(_slopes(points, best))
-        slopes = [*near, *(s for s in slopes if all(abs(s - other) * len(points) > _APART for other in near))]
-    for slope in slopes:
-        yield _sloping(points, best, slope, penalty)
+    is_told_by_memory = shortest.total < best.total - _BEHIND and len(shortest.starts) * _SELDOM < len(points)
+    sloping = []
+    for slope in [] if is_told_by_memory else _slopes(points, best):
+        sloping.append(_sloping(points, best, slope, penalty))
+        yield sloping[-1]
+    if all(fitted.starts for fitted in sloping):
+        for slope in _steady(points):
+            fitted = _sloping(points, best, slope, penalty)
+            against = [abs(size) for size in fitted.steps(points) if size * slope < 0]
+            # Small ones would only make up for a slope that is too steep.
+            if not fitted.starts or min(against, default=0.0) > _LARGE:
+                yield fitted
 
 
 def _steady(points: Points) -> Iterator[float]:
@@ -514,9 +526,11 @@ def _previous(centers: Floats) -> Floats:
 
 
 def level_candidates(points: Points) -> Floats:
-    """Where levels may be: medians of five neighbours, and of three near the ends, where stretches are short."""
+    """Where levels may be: medians of five neighbours, and of three near the ends, where stretches are short, or the
+    middle of the two at an end."""
     values = points.centers
-    ends = [*_medians_of_three(values[:_END].tolist()), *_medians_of_three(values[-_END:].tolist())]
+    first, last = values[:_END].tolist(), values[-_END:].tolist()
+    ends = [*_medians_of_three(first), *_medians_of_three(last), *(sum(two) / 2 for two in (first[:2], last[-2:]))]
     return np.concatenate((points.medians, ends))
 
 

@@ -24,6 +24,7 @@ _LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree
 _ENOUGH = 20  # points whose noise is estimated from themselves alone
 _BESIDE = 5  # points within which another noise comes with another level
 _FEW = 30  # changes that are compared one by one in less time than with arrays
+_GAP = 3  # points between two parts of a drift, at most
 _LATER = 1000  # changes after which none is undone any more
 _LARGEST = 1.7e308  # below the largest float, so that no size is infinite
 
@@ -281,13 +282,13 @@ def _end(change: ChangePoint) -> int:
 
 
 def joined(found: list[ChangePoint]) -> list[ChangePoint]:
-    """The same changes, those parts of a drift as one that neighbouring windows show."""
+    """The same changes, those parts of a drift as one that neighbouring windows show, or that a curve has."""
     changes: list[ChangePoint] = []
     drifts: dict[bool, int] = {}  # the last one in either direction, by its number
     for change in found:
         number = drifts.get(change.size > 0) if change.until is not None else None
         before = None if number is None else changes[number]
-        if change.until is None or number is None or before is None or change.index > _end(before) + 1:
+        if change.until is None or number is None or before is None or change.index > _end(before) + _GAP:
             if change.until is not None:
                 drifts[change.size > 0] = len(changes)
             changes.append(change)

@@ -80,6 +80,20 @@ def test_a_step_to_a_multiple_is_found_where_noise_grows_with_the_level(
     assert hits >= 27
 
 
+@pytest.mark.parametrize("runs", [1, 5])
+@pytest.mark.parametrize(("count", "at", "factor"), [(12, 5, 100), (60, 30, 10)])
+def test_a_step_to_a_large_multiple_is_one_change(count: int, at: int, factor: float, runs: int) -> None:
+    """Though the noise of few points is that of one level, and a version near neither level may take half of it."""
+    exact = 0
+    for seed in range(40):
+        noise = np.exp(0.01 * np.random.default_rng(seed).normal(size=(count, runs)))
+        values = noise * np.where(np.arange(count) < at, 1.0, factor)[:, None]
+        places = [change.index for change in detect(values.tolist())]
+        assert at in places
+        exact += places == [at]
+    assert exact >= 38
+
+
 @pytest.mark.parametrize(("count", "runs"), [(8, 6), (20, 1), (60, 3)])
 def test_noise_in_proportion_to_the_level_is_no_change(count: int, runs: int) -> None:
     """Of 100 histories at most six: short ones of one run each have few neighbours to tell the noise from."""

@@ -28,7 +28,8 @@ def test_candidates_are_running_medians(count: int) -> None:
     points = _points(np.random.default_rng(count).normal(size=count).tolist())
     for given in (points, points.minus(np.linspace(0, 5, count))):
         values = given.centers
-        parts = (running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3))
+        ends = [values[:2].mean(), values[-2:].mean()]
+        parts = (running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3), ends)
         assert model.level_candidates(given).tolist() == np.concatenate(parts).tolist()
         assert given.values.tolist() == values.tolist()
 
@@ -106,7 +107,7 @@ def test_a_change_is_where_the_sum_over_all_levels_is_greatest(noise_of: str) ->
     """However few of the points the levels are summed for."""
     for seed in range(5):
         points = _points(history(NOISES[noise_of], seed, 90, [(45, 2.0)]))
-        fitted = model.fit(points, PENALTY)
+        fitted = model.waving(points, model.calm(points, PENALTY), PENALTY)
         if len(fitted.starts) != 1:
             continue
         amounts = points.centers - fitted.trend(90) - (0.0 if fitted.wave is None else fitted.wave)
