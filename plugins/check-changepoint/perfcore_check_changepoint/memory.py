@@ -13,8 +13,10 @@ import msgspec
 from perfcore_check_changepoint.detection import CONTEXT, HINDSIGHT, WINDOW, Settled, Step
 from perfcore_check_changepoint.points import ChangePoint
 
-FORMAT = 3  # of a cache of another format only the names of changes are read: the scan begins anew
-_NAMED = (2, FORMAT)
+# Of a cache of another format only the names of changes are read, and the scan begins anew: one of another method would
+# keep what that settled. It is another one when the method finds something else.
+FORMAT = 4
+_NAMED = (2, 3, FORMAT)
 
 
 class Reported(msgspec.Struct, frozen=True):
