@@ -24,6 +24,8 @@ _LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree
 _ENOUGH = 20  # points whose noise is estimated from themselves alone
 _BESIDE = 5  # points within which another noise comes with another level
 _FEW = 30  # changes that are compared one by one in less time than with arrays
+_TAKEN_BACK = 0.1  # of what a drift grows by, from which on a step against it divides it
+_SHORTEST_PART = 4  # points of a drift between steps against it, below which it is none of its own
 _GAP = 3  # points between two parts of a drift, at most
 _LATER = 1000  # changes after which none is undone any more
 _LARGEST = 1.7e308  # below the largest float, so that no size is infinite
@@ -105,25 +107,39 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
 
 
 def _drifts(points: Points, fit: Fit, confidence: float) -> Iterator[ChangePoint]:
-    """Drifts from the level at their beginning to that level with all of their growth."""
+    """Drifts from the level at their beginning to that level with all of their growth: each of its parts between steps
+    in the other direction, after which it goes on."""
     count = len(points)
     expected = points.centers - fit.point_residuals(points) if fit.ramps else points.centers
     for ramp in fit.ramps:
-        base = float(expected[ramp.start] - ramp.trend(count)[ramp.start])
-        error = NormalDist().inv_cdf((1 + confidence) / 2) * ramp.error
-        yield ChangePoint(
-            index=int(points.indexes[ramp.start + 1]),
-            kind="drift",
-            earliest=int(points.indexes[ramp.earliest + 1]),
-            latest=int(points.indexes[ramp.latest + 1]),
-            until=int(points.indexes[ramp.end]),
-            before=amount(base, points),
-            after=amount(base + ramp.height, points),
-            low=bounded((ramp.height - error) * points.unit),
-            high=bounded((ramp.height + error) * points.unit),
-            gain=ramp.gain,
-            p_value=p_value(ramp.gain, count),
-        )
+        against = [
+            start
+            for start in fit.starts
+            if ramp.start < start < ramp.end
+            and (expected[start - 1] - expected[start]) * math.copysign(1.0, ramp.height)
+            > _TAKEN_BACK * abs(ramp.height)
+        ]
+        bounds = [ramp.start, *against, ramp.end + 1]
+        growth = ramp.height / (ramp.end - ramp.start)
+        error = NormalDist().inv_cdf((1 + confidence) / 2) * ramp.error / abs(ramp.height or 1.0)
+        for start, end in pairwise(bounds):
+            if len(bounds) > len(("start", "end")) and end - start < _SHORTEST_PART:
+                continue
+            is_first, height = start == ramp.start, growth * (end - 1 - start)
+            base = float(expected[start]) - (float(ramp.trend(count)[start]) if is_first else 0.0)
+            yield ChangePoint(
+                index=int(points.indexes[start + 1]),
+                kind="drift",
+                earliest=int(points.indexes[ramp.earliest + 1 if is_first else start + 1]),
+                latest=int(points.indexes[min(ramp.latest, end - 2) + 1 if is_first else start + 1]),
+                until=int(points.indexes[end - 1]),
+                before=amount(base, points),
+                after=amount(base + height, points),
+                low=bounded((height - error * abs(height)) * points.unit),
+                high=bounded((height + error * abs(height)) * points.unit),
+                gain=ramp.gain,
+                p_value=p_value(ramp.gain, count),
+            )
 
 
 def _evidence(fit: Fit, bounds: list[int]) -> list[tuple[float, int, int]]:
@@ -288,6 +304,8 @@ def joined(found: list[ChangePoint]) -> list[ChangePoint]:
     for change in found:
         number = drifts.get(change.size > 0) if change.until is not None else None
         before = None if number is None else changes[number]
+        if change.kind == "level":  # a drift that goes on behind a step against it is another one
+            drifts.pop(change.size < 0, None)
         if change.until is None or number is None or before is None or change.index > _end(before) + _GAP:
             if change.until is not None:
                 drifts[change.size > 0] = len(changes)
