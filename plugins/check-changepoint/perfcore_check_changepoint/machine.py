@@ -40,6 +40,9 @@ _MOVES = 6  # of the machine from which on a series' share in it is known
 _ALIKE = 0.3  # standard deviation of the shares of series, as far as is known beforehand
 _NEAR = 20  # versions on either side of a step that tell how large it is in a series
 # Half of a step divides the series that moved with the machine from those that stayed.
+_LARGEST = 10.0  # logarithms that the factor goes through, above which nothing is told of amounts
+_ABOVE = 3.0  # spreads of the moves of a series, below which none of the machine tells its share
+_ENDS = 6  # parts of a drift of which the first and the last tell how much a series grew
 _MOVED = 0.5  # share of a step of the machine from which on a series moved with it
 _SURE = 2.0  # standard deviations by which most series have to have moved
 
@@ -56,13 +59,14 @@ class Moved(msgspec.Struct, frozen=True, eq=False):
 class Common(msgspec.Struct, frozen=True, eq=False):
     """The shared part: the logarithm of the machine's factor at every version, NaN where it may be that before or that
     after a step; its part in every series (rows), estimated from the others; how much of it each has, and whether that
-    is known from many of its moves; its steps, and the versions in which it is far from its level."""
+    is known from many of its moves; its steps and its drifts, and the versions in which it is far from its level."""
 
     factor: Floats
     parts: Floats
     shares: Floats
     sure: NDArray[np.bool_]
     steps: tuple[Moved, ...] = ()
+    drifts: tuple[Moved, ...] = ()
     disturbed: tuple[int, ...] = ()
 
 
@@ -77,15 +81,19 @@ def common(centers: Floats, voting: NDArray[np.bool_], penalty: float, confidenc
         return Common(np.zeros(versions), np.zeros(centers.shape), np.zeros(count), np.zeros(count, dtype=bool))
     voters = rows[:, measured]
     factor, others, spreads = _estimated(voters, penalty)
-    steps = _levels_changed(factor, penalty, confidence)
+    changes = _changes(factor, penalty, confidence)
+    steps = [_located(factor, change) for change in changes if change.kind == "level"]
     judged = [_judged(voters, spreads, change, start, end) for change, start, end in _between(steps, len(measured))]
+    judged_drifts = [_judged_drift(voters, spreads, change) for change in changes if change.until is not None]
+    drifts = [moved for moved in judged_drifts if moved is not None]
     machine_steps = [moved for moved in judged if moved is not None]
     for change, moved in zip(steps, judged, strict=True):
         if moved is None:
             factor[change.index :] -= change.size
             others[:, change.index :] -= change.size
     shares, moves = np.zeros(count), np.zeros(count)
-    shares[voting], moves[voting] = _shares(voters, others)
+    # Of a machine that only drifts every move is about as large as noise, and all together tell a share badly.
+    shares[voting], moves[voting] = _shares(voters, others, _ABOVE if drifts else 0.0)
     numbers = np.flatnonzero(voting)
     levels = _regimes(factor, [moved.change for moved in machine_steps])
     filled = _filled(factor, levels, measured, versions)
@@ -97,6 +105,7 @@ def common(centers: Floats, voting: NDArray[np.bool_], penalty: float, confidenc
         shares=shares,
         sure=moves >= _MOVES,
         steps=tuple(_placed(moved, measured, numbers) for moved in machine_steps),
+        drifts=tuple(_placed(moved, measured, numbers) for moved in drifts),
         disturbed=tuple(measured[_disturbed(factor, levels)].tolist()),
     )
 
@@ -116,16 +125,17 @@ def _estimated(rows: Floats, penalty: float) -> tuple[Floats, Floats, Floats]:
     return factor, others, spreads
 
 
-def _shares(rows: Floats, others: Floats) -> tuple[Floats, Floats]:
-    """The share of every series, and the number of moves of the machine that it rests on."""
+def _shares(rows: Floats, others: Floats, above: float = 0.0) -> tuple[Floats, Floats]:
+    """The share of every series, and the number of moves of the machine that it rests on. It is 1 where none of them is
+    `above` so many spreads of the moves of the series."""
     shares, moves = np.ones(len(rows)), np.zeros(len(rows))
     whole = np.isfinite(rows).all(axis=1)
     if whole.any():
-        shares[whole], moves[whole] = _slopes(np.diff(rows[whole]), np.diff(others[whole]))
+        shares[whole], moves[whole] = _slopes(np.diff(rows[whole]), np.diff(others[whole]), above)
     for number in np.flatnonzero(~whole).tolist():
         measured = np.isfinite(rows[number])
         steps, common = np.diff(rows[number, measured]), np.diff(others[number, measured])
-        shares[number], moves[number] = (one.item() for one in _slopes(steps[None], common[None]))
+        shares[number], moves[number] = (one.item() for one in _slopes(steps[None], common[None], above))
     return shares, moves
 
 
@@ -142,7 +152,7 @@ def _middles(rows: Floats) -> Floats:
     return np.array([middle(row) for row in rows])
 
 
-def _slopes(differences: Floats, common: Floats) -> tuple[Floats, Floats]:
+def _slopes(differences: Floats, common: Floats, above: float) -> tuple[Floats, Floats]:
     """The slope of the differences of every series (row) over those of the machine, by least squares in which outliers
     count less, and the number of moves of the machine that it rests on. Series are much alike, so the prior is a share
     of 1 until several moves contradict it; else a change of code in a version in which the machine changed as well
@@ -151,11 +161,11 @@ def _slopes(differences: Floats, common: Floats) -> tuple[Floats, Floats]:
     largest = squares.max(axis=1, initial=0.0)
     moving = common.any(axis=1)
     shares, moves = np.ones(len(common)), np.zeros(len(common))
-    shares[moving], moves[moving] = _of_moving(differences[moving], common[moving], largest[moving])
+    shares[moving], moves[moving] = _of_moving(differences[moving], common[moving], largest[moving], above)
     return shares, moves
 
 
-def _of_moving(differences: Floats, common: Floats, largest: Floats) -> tuple[Floats, Floats]:
+def _of_moving(differences: Floats, common: Floats, largest: Floats, above: float) -> tuple[Floats, Floats]:
     moves = _dots(common, common) / largest
     shares = np.ones(len(common))
     for _ in range(3):
@@ -164,6 +174,7 @@ def _of_moving(differences: Floats, common: Floats, largest: Floats) -> tuple[Fl
         weights = np.minimum(1.0, 3 * spreads[:, None] / np.maximum(residuals, 1e-300))
         prior = np.array([(spread / _ALIKE) ** 2 for spread in spreads.tolist()]) + largest / moves
         shares = (_dots(weights * differences, common) + prior) / (_dots(weights * common, common) + prior)
+    shares[largest < (above * spreads) ** 2] = 1.0
     return np.minimum(np.maximum(shares, 0.0), 3.0), moves
 
 
@@ -234,9 +245,15 @@ def _weighted_medians(values: Floats, weights: Floats) -> Floats:
     return np.where(np.isfinite(medians), medians, 0.0)
 
 
-def _levels_changed(factor: Floats, penalty: float, confidence: float) -> list[ChangePoint]:
+def _changes(factor: Floats, penalty: float, confidence: float) -> list[ChangePoint]:
+    """The changes of a logarithm. What grows by the same amount in each version is a curve in it, and a drift in the
+    amounts."""
     changes = detection.detect(factor.tolist(), penalty=penalty, confidence=confidence)
-    return [_located(factor, change) for change in changes if change.kind == "level"]
+    if not changes or max(factor) - min(factor) > _LARGEST:
+        return changes
+    of_amounts = detection.detect(np.exp(factor).tolist(), penalty=penalty, confidence=confidence)
+    growing = any(change.until is not None for change in of_amounts)
+    return [change.in_logarithms() for change in of_amounts] if growing else changes
 
 
 def _located(factor: Floats, change: ChangePoint) -> ChangePoint:
@@ -257,6 +274,18 @@ def _between(found: Sequence[ChangePoint], versions: int) -> Iterator[tuple[Chan
 def _judged(rows: Floats, spreads: Floats, change: ChangePoint, start: int, end: int) -> Moved | None:
     """The step with the series that moved; None where most of them did not."""
     before, after = rows[:, max(start, change.index - _NEAR) : change.index], rows[:, change.index : end][:, :_NEAR]
+    return _with_movers(change, before, after, spreads)
+
+
+def _judged_drift(rows: Floats, spreads: Floats, change: ChangePoint) -> Moved | None:
+    """The same of a drift, between the beginning and the end of its growth."""
+    assert change.until is not None
+    length = max(1, min(_NEAR, (change.until - change.index + 1) // _ENDS))
+    before = rows[:, max(0, change.index - length) : change.index]
+    return _with_movers(change, before, rows[:, change.until - length + 1 : change.until + 1], spreads)
+
+
+def _with_movers(change: ChangePoint, before: Floats, after: Floats, spreads: Floats) -> Moved | None:
     counts = np.array([np.isfinite(before).sum(axis=1), np.isfinite(after).sum(axis=1)])
     measured_rows = np.flatnonzero(counts.all(axis=0))
     if len(measured_rows) < _NEEDED:
@@ -273,10 +302,8 @@ def _judged(rows: Floats, spreads: Floats, change: ChangePoint, start: int, end:
 
 
 def _placed(moved: Moved, known: Indexes, numbers: Indexes) -> Moved:
-    """The step among all versions, and the series among all of them."""
-    change = moved.change
-    index, earliest, latest = known[[change.index, change.earliest, change.latest]].tolist()
-    placed = replace(change, index=index, earliest=earliest, latest=latest)
+    """The step or drift among all versions, and the series among all of them."""
+    placed = moved.change.renumbered(known.tolist().__getitem__)
     return replace(moved, change=placed, series=tuple(numbers[list(moved.series)].tolist()))
 
 

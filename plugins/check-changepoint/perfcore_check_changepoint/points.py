@@ -63,6 +63,12 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
         low, high = (_exp(self.before + bound) - before for bound in (self.low, self.high))
         return replace(self, before=before, after=after, low=low, high=high)
 
+    def in_logarithms(self) -> ChangePoint:
+        """The change of the logarithms of amounts, which are positive, that have this one."""
+        levels = (self.before, self.after, self.before + self.low, self.before + self.high)
+        before, after, low, high = (math.log(max(level, _TINY)) for level in levels)
+        return replace(self, before=before, after=after, low=low - before, high=high - before)
+
     def row(self) -> list[object]:
         """What is stored of it: all but `undone`, which all changes of a history tell together."""
         return [getattr(self, name) for name in _STORED]
@@ -73,6 +79,7 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
         return cls(**dict(zip(_STORED, row, strict=True)))
 
 
+_TINY = 1e-300  # so that no logarithm is infinite
 _STORED = tuple(name for name in ChangePoint.__struct_fields__ if name != "undone")
 
 
@@ -81,11 +88,11 @@ def _exp(logarithm: float) -> float:
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What many series show at once. `changes` are versions from which on another machine is measured: their `before`
-    and `after` are factors on the amounts that are typical there. `disturbed` are single versions that were measured on
-    a machine that was slower or faster than in the others, and `factor` is how much, version by version, NaN where
-    that cannot be told. `moved` are the series that moved with each change, of `measured` that were measured on both
-    sides of it."""
+    """What many series show at once. `changes` are versions from which on another machine is measured, or in which it
+    drifts: their `before` and `after` are factors on the amounts that are typical there. `disturbed` are single
+    versions that were measured on a machine that was slower or faster than in the others, and `factor` is how much,
+    version by version, NaN where that cannot be told. `moved` are the series that moved with each change, of `measured`
+    that were measured on both sides of it."""
 
     changes: tuple[ChangePoint, ...] = ()
     disturbed: tuple[int, ...] = ()

@@ -302,8 +302,10 @@ def _detected_alone(
 
 
 def _measured_in_turn(many: Sequence[Series], positions: Sequence[int]) -> Callable[[ChangePoint], bool]:
-    """Whether a session measured the versions on both sides of a step: then the machine was the same."""
-    return lambda step: sessions.shared(many, positions[step.index - 1], positions[step.index])
+    """Whether a session measured the versions on both sides of a change: then the machine was the same."""
+    return lambda change: sessions.shared(
+        many, positions[change.index - 1], positions[change.index if change.until is None else change.until]
+    )
 
 
 def _meet(series: Series) -> bool:

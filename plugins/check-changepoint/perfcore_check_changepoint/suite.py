@@ -28,6 +28,7 @@ from perfcore_check_changepoint.runs import Indexes, Point, Runs
 from perfcore_check_changepoint.series import as_floats, median, medians, quantile
 
 _LEAK = 0.35  # share of a step of the machine by which a series may move more than that
+_DRIFT_LEAK = 0.6  # the same of a drift, of which few series tell the share worse
 _BESIDE = 3  # versions that these may be apart
 SMALL = 6  # series from which on the mean of all shows the steps of the machine by itself
 # Half of a suite may run on a machine that was replaced. Some of that half may not show it, by noise.
@@ -66,7 +67,10 @@ def detect_many(
     residual_changes = detected(machine.parts)
     parts = zip(residual_changes, machine.shares.tolist(), machine.sure.tolist(), voting.tolist(), strict=True)
     own_changes = _credible(
-        [list(_own(changes, share, sure, machine.steps if votes else ())) for changes, share, sure, votes in parts]
+        [
+            list(_own(changes, share, sure, machine.steps, machine.drifts)) if votes else changes
+            for changes, share, sure, votes in parts
+        ]
     )
     if 1 < voting.sum() < SMALL:
         own_changes = [
@@ -92,14 +96,19 @@ def _detected(
 
 
 def _without_steps(machine: Common, is_code: Callable[[ChangePoint], bool]) -> Common:
-    """The shared part without the steps that are the code's, so that they stay in the series."""
+    """The shared part without the steps and drifts that are the code's, so that they stay in the series."""
     factor, parts = machine.factor.copy(), machine.parts.copy()
-    code = [moved.change for moved in machine.steps if is_code(moved.change)]
-    for step in code:
-        factor[step.index :] -= step.size
-        parts[:, step.index :] -= machine.shares[:, None] * step.size
-    kept = tuple(moved for moved in machine.steps if moved.change not in code)
-    return replace(machine, factor=factor, parts=parts, steps=kept) if code else machine
+    code = [moved.change for moved in (*machine.steps, *machine.drifts) if is_code(moved.change)]
+    for change in code:
+        first, last = change.index - 1, change.index if change.until is None else change.until
+        growth = np.clip((np.arange(len(factor)) - first) / (last - first), 0.0, 1.0) * change.size
+        growth -= np.median(growth)  # the typical amount stays what it is
+        factor -= growth
+        parts -= machine.shares[:, None] * growth
+    steps, drifts = (
+        tuple(moved for moved in kind if moved.change not in code) for kind in (machine.steps, machine.drifts)
+    )
+    return replace(machine, factor=factor, parts=parts, steps=steps, drifts=drifts) if code else machine
 
 
 class _Scaled(msgspec.Struct, frozen=True, eq=False):
@@ -186,9 +195,13 @@ def _exp(logarithm: float) -> float:
     return math.exp(min(logarithm, _LARGEST))
 
 
-def _own(changes: Sequence[ChangePoint], share: float, sure: bool, steps: Sequence[Moved]) -> Iterator[ChangePoint]:
-    """The changes of a series without its part in the steps of the machine."""
+def _own(
+    changes: Sequence[ChangePoint], share: float, sure: bool, steps: Sequence[Moved], drifts: Sequence[Moved]
+) -> Iterator[ChangePoint]:
+    """The changes of a series without its part in the steps and drifts of the machine."""
     for change in changes:
+        if change.until is not None and any(_is_part(change, moved.change) for moved in drifts):
+            continue
         remainder: ChangePoint | None = change
         for step in (moved.change for moved in steps if change.kind == "level"):
             if remainder is not None and _is_remainder(remainder, step):
@@ -202,6 +215,14 @@ def _own(changes: Sequence[ChangePoint], share: float, sure: bool, steps: Sequen
                 remainder = _beyond(remainder, share * step.size, step.size)
         if remainder is not None:
             yield remainder
+
+
+def _is_part(drift: ChangePoint, shared: ChangePoint) -> bool:
+    """Whether the drift of a series may be what its share in that of the machine was told wrong by."""
+    assert drift.until is not None
+    assert shared.until is not None
+    is_within = drift.index <= shared.until and shared.index <= drift.until
+    return is_within and abs(drift.size) < _DRIFT_LEAK * abs(shared.size)
 
 
 def _is_remainder(change: ChangePoint, step: ChangePoint) -> bool:
@@ -275,12 +296,13 @@ def _alike(change: ChangePoint, changes: Sequence[ChangePoint]) -> ChangePoint |
 
 
 def _described(found: Common) -> Machine:
+    changes = sorted((*found.steps, *found.drifts), key=lambda moved: moved.change.index)
     return Machine(
-        changes=tuple(_factors(moved.change) for moved in found.steps),
+        changes=tuple(_factors(moved.change) for moved in changes),
         disturbed=found.disturbed,
         factor=tuple(map(_exp, found.factor.tolist())),
-        moved=tuple(moved.series for moved in found.steps),
-        measured=tuple(moved.measured for moved in found.steps),
+        moved=tuple(moved.series for moved in changes),
+        measured=tuple(moved.measured for moved in changes),
     )
 
 

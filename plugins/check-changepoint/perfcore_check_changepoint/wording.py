@@ -71,9 +71,11 @@ def continued(
     )
 
 
-def shared(moved: int, measured: int, ratio: float) -> str:
-    text = f"{moved} of {plural(measured, 'series', 'series')} moved together by {percent(ratio)}: "
-    if 2 * moved <= measured:
+def shared(moved: int, measured: int, ratio: float, until: str) -> str:
+    """Of series that moved at once, or little by little until a version."""
+    text = f"{moved} of {plural(measured, 'series', 'series')} moved together by {percent(ratio)}"
+    text += f", little by little until {short(until)}: " if until else ": "
+    if until or 2 * moved <= measured:
         return f"{text}a machine that measures these, or code that all of these share"
     return f"{text}put down to the machine and taken out of all of them"
 

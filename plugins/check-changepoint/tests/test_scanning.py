@@ -387,6 +387,34 @@ def test_what_moves_few_series_is_the_code_where_one_session_measured_both_sides
     assert f"--version {version(59)[:10]} --version {version(60)[:10]}" in found[0][0].reason
 
 
+@pytest.mark.parametrize("count", [5, 12])
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_what_all_of_a_suite_grow_by_little_by_little_is_told(count: int, in_turn: bool) -> None:
+    """As one row with both explanations; where one session measured all of it, each of them drifted."""
+    random = np.random.default_rng(3)
+    sessions = ((("one", 1),),) * 60 if in_turn else ()
+    growth = 1 + 0.01 * np.arange(60)
+    suite = [
+        replace(
+            series((100 * growth * np.exp(random.normal(0, 0.008, 60))).tolist(), metric=f"m{i}"), sessions=sessions
+        )
+        for i in range(count)
+    ]
+    found = _check().scan_many(suite, {})
+    if in_turn:
+        drifts = [change for changes in found for change in changes if change.kind == "drift"]
+        assert len(drifts) == count
+        assert all(change.ratio == pytest.approx(1.59, abs=0.05) for change in drifts)
+        assert all(change.baseline_value == pytest.approx(100, abs=5) for change in drifts)
+        return
+    assert sum(change.kind != "machine" for changes in found for change in changes) <= 2
+    change = found[0][0]
+    assert (change.kind, change.moved, change.measured) == ("machine", count, count)
+    assert change.ratio == pytest.approx(1.59, abs=0.08)
+    assert f"little by little until {version(59)[:10]}" in change.evidence
+    assert f"--version {version(59)[:10]} --add" in change.reason
+
+
 @pytest.mark.parametrize("in_turn", [False, True])
 def test_what_half_of_a_suite_shows_at_once_has_one_row_with_both_explanations(in_turn: bool) -> None:
     """But where one session measured both sides, each of them changed. One changed by itself before."""
