@@ -128,8 +128,7 @@ class Config(NamedTuple):
     def get(self, key: str) -> Any:
         """The strongest value of a key, or its default."""
         for layer in reversed(self.layers):
-            value = _lookup(layer.values, key)
-            if value is not None:
+            if (value := _lookup(layer.values, key)) is not None:
                 return _checked(key, value, layer.path)
         return KEYS[key].default if key in KEYS else None
 
