@@ -224,7 +224,7 @@ class State:
             # What git remembers of the files' times is from before; only differences that are real may stay.
             refresh = ("update-index", "-q", "--refresh")
             # 1 is no failure: files differ from the index, which is what was put aside.
-            self._runner.change(*refresh, env=_using(index), ok=(0, 1), pass_fds=self._inherited())
+            self._runner.change(*refresh, env=self._using(index), ok=(0, 1), pass_fds=self._inherited())
             self._install(index)
 
     @contextlib.contextmanager
@@ -241,7 +241,11 @@ class State:
             index.unlink(missing_ok=True)
 
     def _read_tree(self, index: Path, *words: str) -> None:
-        self._runner.change("read-tree", *words, env=_using(index), config=_WHOLE, pass_fds=self._inherited())
+        self._runner.change("read-tree", *words, env=self._using(index), config=_WHOLE, pass_fds=self._inherited())
+
+    def _using(self, index: Path) -> dict[str, str]:
+        # The tree as well: in a repository of somebody else `core.worktree` may name any folder.
+        return {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(self._root)}
 
     def _inherited(self) -> tuple[int, ...]:
         return () if sys.platform == "win32" else (self._git.fd,)
@@ -334,10 +338,6 @@ def _checked(journal: Journal) -> Journal:
     if not all(map(is_full_id, ids)) or not (journal.ref is None or journal.ref.startswith("refs/")):
         raise ValueError("it has an invalid id or branch")
     return journal
-
-
-def _using(index: Path) -> dict[str, str]:
-    return {"GIT_INDEX_FILE": str(index)}
 
 
 def _take(lock: Path, index: Path) -> bool:

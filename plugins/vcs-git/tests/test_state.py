@@ -593,6 +593,24 @@ def test_a_journal_of_somebody_else_is_no_option_of_git(
     assert victim.read_text() == "mine"
 
 
+def test_a_tree_that_the_configuration_names_is_not_put_back(
+    driver: Git, script: GitScript, ids: list[str], python: Python
+) -> None:
+    """`core.worktree` of a repository that somebody else packed may be the home of its user."""
+    before = content(script.root, (".git",))
+    dead(script, python, ids[0])
+    victim = script.root.parent / "victim"
+    victim.mkdir()
+    (victim / "file").write_text("mine")
+    script.git("config", "core.worktree", str(victim))
+    state = Git(script.root).saved_state()
+    assert state is not None
+    Git(script.root).restore_state(state)
+    assert [path.name for path in victim.iterdir()] == ["file"]
+    assert (victim / "file").read_text() == "mine"
+    assert content(script.root, (".git",)) == before
+
+
 @posix
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
 def test_where_nothing_can_be_written_nothing_is_touched(driver: Git, script: GitScript, ids: list[str]) -> None:
