@@ -45,16 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return finished(tell_version)
     if is_process:
+        import _signal  # type: ignore[import-not-found]  # `signal` takes as long to import as a short answer
         import gc
 
         from perfcore.cli.lazy_imports import LazyImports
 
+        if hasattr(_signal, "SIGCHLD"):
+            _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # where it is ignored, every child seems to succeed
         gc.set_threshold(_YOUNG)  # almost all that a command makes is in use until it ends
         if sys.path[0] == os.path.dirname(sys.executable):  # the folder of this script has no modules to look for
             del sys.path[0]
         sys.meta_path.insert(0, LazyImports)
-    code = None if "_PERF_COMPLETE" in os.environ else _short_answer(arguments)
-    if code is not None:
+    if "_PERF_COMPLETE" not in os.environ and (code := _short_answer(arguments)) is not None:
         return code
     from perfcore.cli.app import run
 

@@ -34,8 +34,7 @@ def measure(
     if not result.profiles and not result.failures:
         reason = "every version has its profiles" if request.versions else "there is no such version"
         console.say(f"nothing to measure: {reason}")
-    error = result.error(told=True)
-    if error is not None:
+    if (error := result.error(told=True)) is not None:
         raise error
 
 

@@ -16,7 +16,7 @@ from perfcore import files
 from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.digests import sha256
-from perfcore.errors import FormatError, StorageError, UsageError, nearest
+from perfcore.errors import FormatError, NotFoundError, StorageError, UsageError, nearest
 from perfcore.named_tuple import NamedTuple
 from perfcore.text import brief, printable
 
@@ -128,8 +128,7 @@ class Config(NamedTuple):
     def get(self, key: str) -> Any:
         """The strongest value of a key, or its default."""
         for layer in reversed(self.layers):
-            value = _lookup(layer.values, key)
-            if value is not None:
+            if (value := _lookup(layer.values, key)) is not None:
                 return _checked(key, value, layer.path)
         return KEYS[key].default if key in KEYS else None
 
@@ -178,17 +177,11 @@ def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes | None:
-    """A configuration file's bytes, None where it is not there, an error where it is no such file."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror}") from error
-    if len(data) > limit:
-        raise FormatError(f"{path} is larger than {limit:,} bytes")
-    return data
+    """A configuration file's bytes, None where it is not there, an error where it is no such file: a clone may have a
+    link to /dev/stdin in its place."""
+    with contextlib.suppress(NotFoundError):
+        return files.read(path, limit).data
+    return None
 
 
 def digest(data: bytes, path: Path | None = None) -> str:

@@ -139,8 +139,7 @@ def _home_by_vcs(start: Path, plugins: Plugins) -> Path | None:
     """Where a linked working tree keeps its `.perf`: with the tree it is linked to."""
     for name in plugins.names("vcs"):
         with contextlib.suppress(PluginError):
-            root = detected_root(plugins, name, start)
-            if root is not None:
+            if (root := detected_root(plugins, name, start)) is not None:
                 home = home_of(plugins, name, root)
                 if (home / DIRECTORY / LOCAL_FILE).is_file():
                     return home

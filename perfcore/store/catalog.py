@@ -95,8 +95,7 @@ class Catalog:
             return self._store.read_index(vcs, version).live
         key = indexes.key_name(vcs, version)
         folder = self._open(key)
-        raw = folder.indexes.get(key)
-        if raw is not None:
+        if (raw := folder.indexes.get(key)) is not None:
             cached = _cached_index(raw)
             if cached is not None and cached.version == version and cached.vcs == vcs:
                 return cached.entries
@@ -167,8 +166,7 @@ class Catalog:
         unread: dict[str, _Folder] = {}
         for folder in {id(folder): folder for folder in map(self._open, _parts(name))}.values():
             for key, raw in folder.indexes.items():
-                index = _cached_index(raw)
-                if index is None:
+                if (index := _cached_index(raw)) is None:
                     folder.unread.add(key)
                 else:
                     rows[key] = index.version, index.entries

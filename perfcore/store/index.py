@@ -157,8 +157,8 @@ def encode_after(earlier: Encoded | None, index: Index) -> Encoded:
     return Encoded(index, b"".join((*parts, sha1(*parts).digest())), numbers)
 
 
-def decode(data: bytes, *, where: str, vcs: str = "", version: str = "", ruled: bool = True) -> Index:
-    """The index in these bytes. The checksum is demanded before anything else is believed. `vcs` and `version`
+def decode(data: bytes, *, where: str, vcs: str = "", version: str = "", key: str = "", ruled: bool = True) -> Index:
+    """The index in these bytes: their checksum first, then their id where `key` names one. `vcs` and `version`
     fill in what version 1 does not say. Tags that `perf tag` would not give are left out, unless `ruled` is off."""
     if not is_index(data):
         raise FormatError(f"{where} is not an index")
@@ -178,6 +178,8 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "", ruled: 
         entries = [_decode_entry(reader, descriptions, numbered=format_version > 3) for _ in range(count)]
     if reader.offset != len(payload):
         raise FormatError(f"{where} is damaged: it holds more than its {count} entries")
+    if key and version and key_name(vcs, version) != key:
+        raise FormatError(f"{where} belongs to another version, {version}")
     return Index(vcs=vcs, version=version, entries=_joined(_ruled(entries) if ruled else entries))
 
 

@@ -252,8 +252,7 @@ class Store:
                     yield hidden, FormatError(objects.folder_in_place(hidden))
                 continue
             try:
-                index = self.index_at(listed)
-                if index is not None:
+                if (index := self.index_at(listed)) is not None:
                     yield listed.key, index
             except FormatError as error:
                 yield listed.key, error
@@ -265,7 +264,8 @@ class Store:
         if data is None or objects.is_compressed(data) or data.startswith(NOTE_LIST):
             return None
         if indexes.is_index(data):
-            return indexes.decode(data, where=f"index {row.key}", version=key_id(row.key))  # which version 1 leaves out
+            id = key_id(row.key)
+            return indexes.decode(data, where=f"index {row.key}", version=id, key=id)  # version 1 leaves it out
         raise FormatError(objects.not_stored(row.key))
 
     def read_key(self, key: str) -> bytes | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import stat
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -107,9 +109,38 @@ def test_a_broken_file_is_named_with_its_line_by_every_command(here: Here) -> No
             done = here.perf(*words, code=2)
             assert ".perfcore.yml" in done.err
             assert says in done.err
-    for size in (MAX_LAYER_BYTES + 1, 2 << 20):
+    for size, says in ((MAX_LAYER_BYTES + 1, "is larger than"), (2 << 20, "are not read")):
         here.write(".perfcore.yml", "x" * size)
-        assert "is larger than" in here.perf("status", code=4).err
+        assert says in here.perf("status", code=4).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and devices that have a name")
+@pytest.mark.parametrize("kind", ["pipe", "link to stdin", "link to a device"])
+@pytest.mark.parametrize("name", [".perfcore.yml", ".perf-accepted.yml"])
+def test_no_command_waits_for_a_file_that_is_none(here: Here, name: str, kind: str) -> None:
+    """git keeps links, so a clone can have one."""
+    path = here.path / name
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/stdin" if "stdin" in kind else "/dev/zero")
+    read, write = os.pipe()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "perfcore", "check", "ack", "--list"],
+            cwd=here.path,
+            env=here.env,
+            stdin=read,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(read)
+        os.close(write)
+    assert done.returncode == 4, done
+    assert f"{name}: it is a " in done.stderr
 
 
 def test_the_line_endings_of_a_file_stay(here: Here) -> None:

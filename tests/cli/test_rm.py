@@ -154,6 +154,22 @@ def test_a_damaged_index_is_named_by_what_needs_it(here: Here) -> None:
     assert [row["name"] for row in here.perf("status", "--json", code=4).json["pending"]] == [pending]
 
 
+def test_an_index_in_the_place_of_another_loses_nothing(here: Here) -> None:
+    """As a restored backup may leave it: it is whole, but of another version."""
+    here.register()
+    first = here.head
+    here.commit("Second", file="2")
+    lost = here.register(created=profiles.CREATED + 10**9)
+    here.perf("tag", "fast", "0@i")
+    objects = here.path / ".perf" / "objects"
+    one, other = (objects / head[:2] / head[2:] for head in (first, here.head))
+    other.write_bytes(one.read_bytes())
+    for words in (("tag",), ("fsck",), ("gc", "--grace", "0s"), ("log", "--unreachable")):
+        done = here.perf(*words, code=4)
+        assert "belongs to another version" in done.out + done.err, done
+    assert (objects / lost[:2] / lost[2:]).exists()
+
+
 @pytest.mark.parametrize("verb", ["gc", "fsck"])
 def test_they_take_no_names(here: Here, verb: str) -> None:
     here.perf(verb, "0@i", code=2)

@@ -71,7 +71,7 @@ def test_a_file_that_cannot_be_one_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         read_bytes(tmp_path)
     (tmp_path / "large").write_bytes(b"x" * 11)
-    with pytest.raises(FormatError, match="larger than 10 bytes"):
+    with pytest.raises(FormatError, match="over 10 are not read"):
         read_bytes(tmp_path / "large", 10)
     assert read_bytes(tmp_path / "large" / "below") is None
 

@@ -328,6 +328,7 @@ def test_the_index_of_another_version_is_no_answer(
     register(make(1), A)
     storage.create(object_key(C), storage.read(object_key(A)).data)
     everything()
+    assert [type(row) for row in Catalog(store, model).everywhere()] == [tuple, FormatError]
     with pytest.raises(FormatError, match="is the index of"):
         Catalog(store, model).entries("git", C)
     with pytest.raises(FormatError, match="is the index of"):

@@ -293,6 +293,8 @@ def in_git(project: Project, bait: Path) -> None:
     project.git("config", "uploadpack.packObjectsHook", str(bait))
     for name in GIT_HOOKS:
         shutil.copy(bait, project.path / ".git/hooks" / name)
+    for name in ("pre-receive", "update", "reference-transaction", "post-receive", "post-update"):
+        shutil.copy(bait, project.path.parent / "origin.git/hooks" / name)
     (project.path / "data.txt").touch()
 
 

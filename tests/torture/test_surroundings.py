@@ -170,3 +170,21 @@ def test_every_part_of_the_store_may_be_forbidden(filled: Project, torture: Call
     tried = torture("forbidden.py", filled.path)
     assert tried["parts"] > 8, tried
     assert tried["refused"] > 30, tried
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_where_the_end_of_children_is_ignored_their_failures_still_count(filled: Project, tmp_path: Path) -> None:
+    """Whoever starts perf may ignore SIGCHLD, and a child inherits that: then wait(2) gives no exit codes."""
+    ignoring = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'perfcore', *sys.argv[1:]])"
+    )
+
+    def perf(*words: str) -> Done:
+        return filled.run(sys.executable, "-c", ignoring, *words)
+
+    filled.git("remote", "add", "origin", str(tmp_path / "nowhere.git"))
+    assert "cannot reach" in refused(perf("push", "origin")).err
+    filled.commit("Fails", __perfcore__yml="execute: {pre_run: ['false']}\n")
+    filled.perf("config", "trust", "--yes")
+    assert "'false' failed with exit code 1" in refused(perf(*MEASURE)).err

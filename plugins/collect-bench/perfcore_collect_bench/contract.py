@@ -36,6 +36,7 @@ class BenchContract(CollectorContract):
     """A job is a suite of one benchmark, which runs the code once in a process. Its words are paths."""
 
     runs_shells = False
+    resets_signals = True
 
     @pytest.fixture
     def driver(self) -> BenchCollector:

@@ -31,7 +31,11 @@ _START = """
 import sys
 if sys.version_info < (3, 10):
     sys.exit("benchmarks need Python 3.10 or newer, and this is " + sys.version.split()[0])
-import importlib.util
+import importlib.util, signal
+signal.pthread_sigmask(signal.SIG_SETMASK, [])  # whoever started perf may block and ignore signals, as nohup does
+for number in signal.valid_signals() - {{signal.SIGPIPE, signal.SIGXFSZ}}:  # which Python itself ignores
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 for name, folder in {packages!r}:
     init = folder + "/__init__.py"
     spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])

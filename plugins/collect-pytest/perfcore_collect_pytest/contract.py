@@ -31,6 +31,7 @@ class PytestContract(CollectorContract):
     """A job is a file with one test, which runs the code once in a process. Its words are arguments of pytest."""
 
     runs_shells = False
+    resets_signals = True
 
     @pytest.fixture
     def driver(self) -> PytestCollector:

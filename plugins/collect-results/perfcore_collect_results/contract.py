@@ -47,6 +47,8 @@ class _ShellHarness(ResultsCollector):
 class ResultsContract(CollectorContract):
     """A job is a harness that runs the code and prints results of Google Benchmark."""
 
+    resets_signals = True
+
     @pytest.fixture
     def driver(self) -> ResultsCollector:
         pytest.importorskip("perfcore_format_benchmarks", reason="no format reads the results")

@@ -48,6 +48,7 @@ def execute(job: Job, folder: Path, stdout: Path | None, timeout: float | None) 
                 stdout=output,
                 stderr=errors,
                 start_new_session=True,  # Ctrl-C reaches perf alone, and all that the harness starts can be ended
+                preexec_fn=_reset_signals,  # it takes no lock that another thread may hold
             )
         except OSError as error:
             raise _not_started(job, error) from error
@@ -56,6 +57,15 @@ def execute(job: Job, folder: Path, stdout: Path | None, timeout: float | None) 
         finally:
             _end(process)
     return Ended(process.returncode, _tail(complaints), timed_out)
+
+
+def _reset_signals() -> None:
+    """Ignore and block nothing, as in a plain shell: `subprocess` resets what Python ignores, and neither what whoever
+    started perf ignores, as nohup does, nor the mask."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in signal.valid_signals():
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _not_started(job: Job, error: OSError) -> PerfError:

@@ -105,10 +105,8 @@ def decode_index(key: str, data: bytes) -> Index:
     """The index under a key. FormatError where it is damaged, belongs under another key, or is none."""
     if not indexes.is_index(data):
         raise FormatError(objects.not_stored(key))
-    index = indexes.decode(data, where=f"the index {key}", version=key_id(key))  # which version 1 leaves out
-    if indexes.key_name(index.vcs, index.version) != key_id(key):
-        raise FormatError(f"the index {key} belongs to another version, {index.version}")
-    return index
+    id = key_id(key)
+    return indexes.decode(data, where=f"the index {key}", version=id, key=id)  # version 1 leaves it out
 
 
 def verified(key: str, data: bytes | PerfError) -> bytes:

@@ -34,11 +34,13 @@ _SPACE = "remotes"  # in the read model: paths that have a store
 
 
 class Remote(NamedTuple):
-    """A place by its name: a URL or a path, and the storage that reads it there."""
+    """A place by its name: a URL or a path, and the storage that reads it there. `of_vcs`: the VCS knows it, by a
+    configuration that nobody has trusted."""
 
     name: str
     url: str
     storage: str
+    of_vcs: bool = False
 
     @property
     def shown(self) -> str:
@@ -102,10 +104,10 @@ def remote(repository: Repository, name: str, url: str, *, of_vcs: bool = False)
     git. A path is relative to the current folder. A remote of the VCS has paths relative to the repository, and is for
     git whatever its path holds, unless that is a repository with a store of its own."""
     if _URL.match(url):
-        return Remote(name, url, _storage(url))
+        return Remote(name, url, _storage(url), of_vcs)
     path = ((repository.home if of_vcs else repository.cwd) / Path(url).expanduser()).resolve()
     has_store = (path / DIRECTORY / "objects").is_dir()
-    return Remote(name, str(path), GIT if not has_store and (of_vcs or _is_git(path)) else LOCAL)
+    return Remote(name, str(path), GIT if not has_store and (of_vcs or _is_git(path)) else LOCAL, of_vcs)
 
 
 def _is_git(path: Path) -> bool:
@@ -136,6 +138,7 @@ def opened(repository: Repository, remote: Remote, *, recall: float = 0.0) -> St
     if remote.storage == GIT:
         # A transfer lists first, and then works on what was listed: it takes one look at the repository, not thousands.
         options["hold"] = _HOLD
+        options["programs"] = not remote.of_vcs
         if (config := _git_config(repository)) is not None:
             options["config"] = str(config)
     if remote.storage == OBJECT:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
+from perfcore.config.layers import Config
 from perfcore.errors import UsageError
 from perfcore.text import brief
-
-if TYPE_CHECKING:
-    from perfcore.config.layers import Config
 
 OMIT, REPLACE = "sharing.omit", "sharing.replace"
 
@@ -29,16 +27,21 @@ class Rules:
 
     @classmethod
     def of(cls, config: Config) -> Rules:
-        """UsageError for what is no regular expression: nothing may leave because of a slip."""
+        """The rules of all layers together: what a user keeps back leaves with no project, whatever its file says.
+        UsageError for what is no regular expression: nothing may leave because of a slip."""
+        layers = [Config((layer,)) for layer in config.layers]
+        omitted = {str(fact) for layer in layers for fact in layer.get(OMIT)}
+        # A rule is there once, where it came first; a stronger layer cannot take its effect away.
+        pairs = dict.fromkeys((str(pattern), text) for layer in layers for pattern, text in layer.get(REPLACE).items())
         replace = []
-        for pattern, text in config.get(REPLACE).items():
+        for pattern, text in pairs:
             try:
-                compiled = re.compile(str(pattern))
+                compiled = re.compile(pattern)
                 compiled.sub(str(text), "")  # a replacement is read even where nothing matches
             except re.error as error:
-                raise UsageError(f"{REPLACE}: {brief(str(pattern))} cannot be used: {error}") from error
+                raise UsageError(f"{REPLACE}: {brief(pattern)} cannot be used: {error}") from error
             replace.append((compiled, str(text)))
-        return cls(frozenset(map(str, config.get(OMIT))), tuple(replace))
+        return cls(frozenset(omitted), tuple(replace))
 
     @property
     def digest(self) -> str:

@@ -424,6 +424,22 @@ def test_rules_leave_out_and_replace_and_what_comes_back_is_not_doubled(
         clone.perf("fsck")
 
 
+@pytest.mark.parametrize(
+    "theirs", ["omit: []", "omit: [cpus]\n  replace: {}", 'replace: {"/home/[a-z]+": "/home/alice"}']
+)
+def test_no_project_takes_the_rules_of_its_user_away(project: Project, tmp_path: Path, theirs: str) -> None:
+    measured(project)
+    own = project.home / "config/perfcore/config.yml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(RULES)
+    project.write(".perfcore.yml", f"sharing:\n  {theirs}\n")
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    told = project.perf("push").err
+    assert "~/bench" in told
+    assert "lab3" not in told
+    assert "alice" not in told
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_on_a_terminal_the_first_push_is_asked_for(project: Project, tmp_path: Path, answer: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from perfcore.config import documents
 from perfcore.config.documents import Source
-from perfcore.config.layers import read_bytes
-from perfcore.errors import NotFoundError, UsageError
+from perfcore.config.layers import MAX_BYTES, read_bytes
+from perfcore.errors import FormatError, NotFoundError, UsageError
 from perfcore.measure.request import MeasureRequest, configured_build
 from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
@@ -22,13 +22,23 @@ _RUNNING_KEYS = ("bins", "cmds", "collectors", "postprocessors", "args", "worklo
 
 def matrix_of_file(repository: Repository, file: Path) -> Matrix:
     """A matrix that the user named: to name it is the consent to run it."""
-    data = read_bytes(repository.cwd / file)
+    path = repository.cwd / file
+    data = _from_pipe(path) if path.is_fifo() else read_bytes(path)
     if data is None:
         raise NotFoundError(f"there is no file {file}")
     values = documents.parse(data, str(file))
     if not isinstance(values, Mapping):
         raise UsageError(f"{file} should hold keys such as bins and collectors", hint=", ".join(KEYS))
     return matrix.parse(values, where=Source(str(file), data))
+
+
+def _from_pipe(path: Path) -> bytes:
+    """What a process writes into a pipe, as in `perf run matrix <(jq ...)`."""
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"{path} has more than {MAX_BYTES:,} bytes, which are not read")
+    return data
 
 
 def matrix_of_config(repository: Repository, *, run: bool = True) -> Matrix:

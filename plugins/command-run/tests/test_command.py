@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from perfcore_testing.distributions import Site, site
@@ -180,7 +183,17 @@ def test_a_yaml_bomb_is_refused(project: Project) -> None:
     project.write("jobs.yml", "\n".join([*lines, "bins: *a9"]))
     assert "aliases" in project.perf("run", "matrix", "jobs.yml", code=2).err
     project.write("jobs.yml", "x" * (2 << 20))
-    assert "is larger than" in project.perf("run", "matrix", "jobs.yml", code=4).err
+    assert "are not read" in project.perf("run", "matrix", "jobs.yml", code=4).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes that have a name")
+@pytest.mark.parametrize("size", [0, 2 << 20])
+def test_a_matrix_may_come_from_a_pipe(project: Project, size: int) -> None:
+    os.mkfifo(project.path / "pipe")
+    project.write("source", "bins: ['true']\nargs: [a]\n" + "#" * size)
+    with subprocess.Popen(["sh", "-c", "cat source > pipe"], cwd=project.path, stderr=subprocess.DEVNULL):
+        told = project.perf("run", "matrix", "pipe", "--dry-run", code=4 if size else 0)
+    assert ("are not read" in told.err) if size else ("true a" in told.out)
 
 
 def test_a_product_that_nobody_can_wait_for_is_refused(project: Project) -> None:

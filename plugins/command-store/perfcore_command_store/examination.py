@@ -198,9 +198,7 @@ def _kind(key: str, data: bytes) -> str:
     """What stands under a key, verified; FormatError where it is damaged."""
     id = key_id(key)
     if indexes.is_index(data):
-        index = indexes.decode(data, where=f"index {key}")
-        if index.version and indexes.key_name(index.vcs, index.version) != id:
-            raise FormatError(f"the index {key} belongs to another version, {index.version}")
+        indexes.decode(data, where=f"the index {key}", key=id)
         return "index"
     if notes.is_list(data):
         notes.decode(data, f"list of notes {key}")

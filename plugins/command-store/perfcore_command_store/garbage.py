@@ -137,7 +137,7 @@ def _reachable(store: Store, declared: tuple[str, ...]) -> tuple[set[str], set[s
             continue
         if indexes.is_index(data):
             lists.add(row.key)
-            for entry in indexes.decode(data, where=f"index {row.key}").live:
+            for entry in indexes.decode(data, where=f"index {row.key}", key=key_id(row.key)).live:
                 profiles.add(entry.profile)
                 reachable.update(entry.tables)
         elif notes.is_list(data):

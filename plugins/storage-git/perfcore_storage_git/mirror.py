@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from perfcore import files
 from perfcore.errors import StorageError
 from perfcore.named_tuple import NamedTuple
 from perfcore.text import clip, printable
@@ -52,8 +53,25 @@ _ALWAYS = (
     *("-c", "push.gpgSign=false", "-c", "push.followTags=false", "-c", "push.recurseSubmodules=no"),
     *("-c", "fetch.recurseSubmodules=no", "-c", "fetch.writeCommitGraph=false", "-c", "submodule.recurse=false"),
 )
-# Settings that only say how a place is reached, and name no program.
-_HARMLESS = re.compile(r"(?s:http\..*|credential\.(?!(?:.*\.)?helper$).*|url\..*\.(?:push)?insteadof)", re.IGNORECASE)
+# Settings that only say how a place is reached: none names a program, a file that git writes, or a folder in the place
+# of a server, whose hooks would run here.
+_HARMLESS = re.compile(
+    r"(?s:http\.(?!(?:.*\.)?(?:cookiefile|savecookies)$).*|credential\.(?!(?:.*\.)?helper$).*|"
+    r"url\.(?!file:)[^/:]{2,}:(?!:).*\.(?:push)?insteadof)",
+    re.IGNORECASE,
+)
+# What `git init` writes into the configuration of a copy: the layout of its files.
+_LAYOUT = re.compile(
+    rb"\s*(?:\[(?:core|extensions)\]|(?:repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|symlinks|"
+    rb"objectformat|refstorage)\s*=\s*\w+)\s*",
+    re.IGNORECASE,
+)
+# For a folder that may be anybody's: git runs no hook there, fetches nothing for it, and changes no working tree.
+_WITHOUT_PROGRAMS = {
+    "upload-pack": "GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none git-upload-pack",
+    "receive-pack": "git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true -c receive.autogc=false "
+    "-c receive.denyCurrentBranch=refuse receive-pack",
+}
 _SEEN = "refs/perf/seen/"  # what a process looks at, so that git does not collect it
 _KEPT = 10  # of these refs; older ones are of processes that are gone
 _DAY = 24 * 3600 * 10**9
@@ -100,6 +118,7 @@ class Mirror:
         self.settings = settings
         self._ref = f"{_SEEN}{time.time_ns():x}-{os.getpid()}-{secrets.token_hex(4)}"
         self._environment: dict[str, str] | None = None
+        self._is_disarmed = False
         self._objects: subprocess.Popen[bytes] | None = None
 
     @property
@@ -112,7 +131,15 @@ class Mirror:
     def head(self) -> str:
         """The commit of the store in the other repository; empty where there is none."""
         lines = (
-            self._git("ls-remote", "--", self.settings.url, "HEAD", self.settings.ref, inside=False)
+            self._git(
+                "ls-remote",
+                *self._pack("upload-pack"),
+                "--",
+                self.settings.url,
+                "HEAD",
+                self.settings.ref,
+                inside=False,
+            )
             .decode()
             .splitlines()
         )
@@ -124,7 +151,8 @@ class Mirror:
         """The store as it is now."""
         refspec = f"+{self.settings.ref}:{self._ref}"
         self._git(
-            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", "--", self.settings.url, refspec),
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", *self._pack("upload-pack")),
+            *("--", self.settings.url, refspec),
         )
         self._forget_old()
         return self.snapshot(self._git("rev-parse", "--verify", "--end-of-options", self._ref).decode().strip())
@@ -227,6 +255,7 @@ class Mirror:
                 "--porcelain",
                 "--no-verify",
                 "--thin",
+                *self._pack("receive-pack"),
                 lease,
                 "--",
                 self.settings.url,
@@ -244,7 +273,14 @@ class Mirror:
 
     # git
 
+    def _pack(self, program: str) -> tuple[str, ...]:
+        """The option that starts the other side, where that runs on this machine and may run nothing else."""
+        if self.settings.programs or not _is_folder(self.settings.url):
+            return ()
+        return (f"--{program}={_WITHOUT_PROGRAMS[program]}",)
+
     def _make(self, format: str) -> None:
+        self._disarm()
         if (self.place / "HEAD").exists():
             return
         made = self.place.with_name(f"{self.place.name}.{secrets.token_hex(4)}")
@@ -258,6 +294,23 @@ class Mirror:
             shutil.rmtree(made, ignore_errors=True)
             if not (self.place / "HEAD").exists():  # or else another process was faster
                 raise StorageError(f"cannot make {printable(str(self.place))}: {error.strerror}") from error
+
+    def _disarm(self) -> None:
+        """Leave nothing in the copy that names a program or leads elsewhere: who copies a store brings it along."""
+        if self._is_disarmed:
+            return
+        try:
+            if self.place.is_symlink():
+                self.place.unlink()
+            elif _leads_elsewhere(self.place):
+                shutil.rmtree(self.place)
+            elif (config := self.place / "config").exists():
+                lines = config.read_bytes().splitlines(keepends=True)
+                if not all(map(_LAYOUT.fullmatch, lines)):
+                    files.write_atomically(config, b"".join(filter(_LAYOUT.fullmatch, lines)))
+        except OSError as error:
+            raise StorageError(f"cannot use {printable(str(self.place))}: {error.strerror}") from error
+        self._is_disarmed = True
 
     def _forget_old(self) -> None:
         """Remove what processes looked at that are gone."""
@@ -362,6 +415,18 @@ class Mirror:
     def __del__(self) -> None:
         if self._objects is not None:
             self._end(self._objects)
+
+
+def _is_folder(url: str) -> bool:
+    """Whether git finds the repository of a URL on this machine."""
+    before = url.partition(":")[0]  # a slash in front of the colon makes it a path (git-clone(1))
+    return url.lower().startswith("file:") or before == url or "/" in before or os.path.isabs(url)
+
+
+def _leads_elsewhere(place: Path) -> bool:
+    """Whether git would read or write anything of a copy outside of it."""
+    walked = ((folder, name) for folder, folders, names in os.walk(place) for name in (*folders, *names))
+    return (place / "commondir").exists() or any(os.path.islink(os.path.join(*path)) for path in walked)
 
 
 def _of_this_side(lines: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ class GitStorageSettings:
         help="A configuration of git whose settings of http, of credentials and of other URLs count, too.",
         metavar="FILE",
     )
+    programs: bool = option(True, help="Whether a repository in a folder runs its hooks when it is pushed to.")
     hold: float = option(
         0.0,
         help="How long a read may rely on the last look at the repository; listing always looks.",

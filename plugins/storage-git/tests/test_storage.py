@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from perfcore_storage_git import GitStorage, GitStorageSettings, mirror
 
 from perfcore.errors import ConflictError, StorageError
 
+from . import servers
 from .conftest import bare
 
 
@@ -150,6 +153,78 @@ def test_nothing_is_run_that_a_copied_repository_names(
         with pytest.raises(StorageError):
             list(at(url, tmp_path / "places" / url[:3], config=config).list(""))
     assert not canary.exists()
+
+
+def test_nothing_is_run_that_a_copied_cache_names(origin: Path, tmp_path: Path) -> None:
+    """Whoever copies a store brings the copies of its remotes along, with a configuration of git each."""
+    canary = tmp_path / "canary"
+    command = f"touch {canary};"
+    url = f"file://{origin}"
+    place = bare(tmp_path / "place")
+    for key in (f"remote.{url}.uploadpack", f"remote.{url}.receivepack", "core.alternateRefsCommand"):
+        git(place, "config", key, command)
+    for section in ("[core] sshCommand = x", "[include]\n\tpath = ../other", "[core]\n\tworktree = ..\\\n  /there"):
+        with (place / "config").open("a") as config:
+            config.write(f"{section}\n")
+    storage = at(url, place)
+    storage.create("key", b"1")
+    assert storage.read("key").data == b"1"
+    assert at(url, place).read("key").data == b"1"
+    assert not canary.exists()
+    assert not {"include", "remote", "sshCommand", "worktree"} & set(re.findall(r"\w+", (place / "config").read_text()))
+
+
+@pytest.mark.parametrize("link", ["", "objects", "refs", "objects/pack", "commondir"])
+def test_a_copied_cache_leads_nowhere_else(origin: Path, tmp_path: Path, link: str) -> None:
+    place, other = bare(tmp_path / "place"), bare(tmp_path / "other")
+    if link == "commondir":
+        (place / link).write_text(str(other))
+    else:
+        at(origin, tmp_path / "another").create("first", b"1")
+        shutil.rmtree(place / link)
+        (place / link).symlink_to(other / link)
+    before = sorted(other.rglob("*"))
+    at(origin, place).create("key", b"1")
+    assert at(origin, place).read("key").data == b"1"
+    assert sorted(other.rglob("*")) == before
+
+
+def test_a_folder_that_only_the_vcs_knows_runs_nothing(origin: Path, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    for hook in ("pre-receive", "update", "reference-transaction", "post-receive", "post-update", "push-to-checkout"):
+        refuse(origin, hook, f"touch {canary}; false")
+    git(origin, "config", "core.hooksPath", str(origin / "hooks"))
+    git(origin, "config", "core.alternateRefsCommand", f"touch {canary};")
+    bare(tmp_path / "alternate")
+    (origin / "objects/info/alternates").write_text(f"{tmp_path}/alternate/objects\n")
+    for url in (origin, f"file://{origin}", os.path.relpath(origin)):
+        storage = at(url, tmp_path / "place", programs=False)
+        storage.create(str(len(str(url))), b"1")
+        assert not canary.exists()
+    with pytest.raises(StorageError):
+        at(origin, tmp_path / "other").create("another", b"1")
+    assert canary.exists()
+
+
+def test_no_file_is_written_that_a_copied_repository_names(tmp_path: Path) -> None:
+    bare(tmp_path / "served" / "origin.git")
+    jar, config = tmp_path / "jar", tmp_path / "config"
+    token = base64.b64encode(b"ci:token").decode()
+    with servers.http(tmp_path / "served", "ci", "token") as url:
+        config.write_text(
+            f"[http]\n\tcookieFile = {jar}\n\tsaveCookies = true\n\textraHeader = Authorization: Basic {token}\n"
+            f'[http "{url}"]\n\tcookieFile = {jar}\n\tsaveCookies = true\n'
+        )
+        at(f"{url}/origin.git", tmp_path / "place", config=str(config)).create("key", b"1")
+    assert not jar.exists()
+
+
+def test_a_copied_repository_puts_no_folder_in_the_place_of_a_server(origin: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    for folder in (origin, f"file://{origin}"):
+        config.write_text(f'[url "{folder}"]\n\tinsteadOf = http://127.0.0.1:9/x\n')
+        with pytest.raises(StorageError, match="cannot reach"):
+            at("http://127.0.0.1:9/x", tmp_path / "place", config=str(config)).create("key", b"1")
 
 
 def test_a_copy_that_was_removed_is_fetched_again(storage: GitStorage, origin: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from perfcore.errors import VersionError
 from perfcore.named_tuple import NamedTuple
@@ -35,10 +36,13 @@ class Change(NamedTuple):
         return self.path.split("/", 1)[0] in OURS
 
 
+_Kind = Literal["missing", "file", "link", "folder"]
+
+
 class Kept(NamedTuple):
     """How a changed path was: `data` is the file's name among the kept ones, or the target of a link."""
 
-    kind: Literal["missing", "file", "link", "folder"]
+    kind: _Kind
     data: str = ""
 
 
@@ -85,6 +89,15 @@ def copy_out(root: Path, path: str, kept: Kept, folder: Path) -> None:
     """Keep a file in a folder, byte for byte."""
     if kept.kind == "file":
         durable.copy(root / path, folder / kept.data)
+
+
+def refuse_foreign(path: str, kept: Kept) -> None:
+    """ValueError unless `plan` can have made this of a working tree: nothing leads out of it, or into git's folder."""
+    parts = path.split("/")
+    if "\0" in path or not {"", ".", ".."}.isdisjoint(parts) or ".git" in (part.lower() for part in parts):
+        raise ValueError(f"{path!r} is no path that git tracks")
+    if kept.kind not in get_args(_Kind) or not re.fullmatch("[0-9]+" if kept.kind == "file" else "(?s:.*)", kept.data):
+        raise ValueError(f"{kept!r} is nothing that was kept")
 
 
 def copy_back(root: Path, path: str, kept: Kept, folder: Path) -> None:

@@ -10,6 +10,9 @@ that another one can put back:
 
 all in git's folder of administration of the working tree. git works on an index of its own, which then takes the
 place of the user's, so that a killed git leaves no lock that stops the user.
+
+Who copies or unpacks a repository brings these files along, and the next command of any kind puts back what they say:
+so nothing of them is an option of git, or a path out of the working tree.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from perfcore.locks import Lock
 from perfcore.text import printable
 from perfcore_vcs_git import changes, durable
 from perfcore_vcs_git.changes import Kept
+from perfcore_vcs_git.revisions import is_full_id
 
 if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
@@ -181,11 +185,11 @@ class State:
 
     def _restore(self, journal: Journal) -> None:
         if journal.complete:
+            saved = self._kept()  # before anything is touched: it may be damaged
             self._clean(journal)
             self._set_head(journal)
-            saved = json.loads((self._folder / "files.json").read_bytes())
             for name in sorted(saved):
-                changes.copy_back(self._root, name, Kept(*saved[name]), self._folder)
+                changes.copy_back(self._root, name, saved[name], self._folder)
             self._restore_index()
             self._write(attrs.evolve(journal, complete=False))  # what is kept is of no use any more
         self._forget_folder()
@@ -220,7 +224,7 @@ class State:
             # What git remembers of the files' times is from before; only differences that are real may stay.
             refresh = ("update-index", "-q", "--refresh")
             # 1 is no failure: files differ from the index, which is what was put aside.
-            self._runner.change(*refresh, env=_using(index), ok=(0, 1), pass_fds=self._inherited())
+            self._runner.change(*refresh, env=self._using(index), ok=(0, 1), pass_fds=self._inherited())
             self._install(index)
 
     @contextlib.contextmanager
@@ -237,7 +241,11 @@ class State:
             index.unlink(missing_ok=True)
 
     def _read_tree(self, index: Path, *words: str) -> None:
-        self._runner.change("read-tree", *words, env=_using(index), config=_WHOLE, pass_fds=self._inherited())
+        self._runner.change("read-tree", *words, env=self._using(index), config=_WHOLE, pass_fds=self._inherited())
+
+    def _using(self, index: Path) -> dict[str, str]:
+        # The tree as well: in a repository of somebody else `core.worktree` may name any folder.
+        return {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(self._root)}
 
     def _inherited(self) -> tuple[int, ...]:
         return () if sys.platform == "win32" else (self._git.fd,)
@@ -287,7 +295,7 @@ class State:
                 raise VersionError(
                     f"{printable(str(self._path))} was written by a newer perfcore-vcs-git", hint="update it"
                 )
-            return Journal(**content)
+            return _checked(Journal(**content))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
@@ -295,6 +303,20 @@ class State:
                 f"{printable(str(self._path))} is damaged",
                 hint=f"the changes it tells of are in {printable(str(self._folder))}",
             ) from error
+
+    def _kept(self) -> dict[str, Kept]:
+        """The changed files that were put aside, by their paths."""
+        listing = self._folder / "files.json"
+        try:
+            kept = {name: Kept(*entry) for name, entry in json.loads(listing.read_bytes()).items()}
+            for name, entry in kept.items():
+                changes.refuse_foreign(name, entry)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise VersionError(
+                f"{printable(str(listing))} is damaged, and nothing was put back",
+                hint=f"what was put aside is beside it; to give it up, remove {printable(str(self._path))}",
+            ) from error
+        return kept
 
     def _write(self, journal: Journal) -> None:
         content = json.dumps({"format": _FORMAT, **attrs.asdict(journal)}).encode()
@@ -310,8 +332,12 @@ class State:
             raise VersionError(reason, hint=printable(hint) if hint else None) from error
 
 
-def _using(index: Path) -> dict[str, str]:
-    return {"GIT_INDEX_FILE": str(index)}
+def _checked(journal: Journal) -> Journal:
+    """A journal as `save` and `checkout` write it, or a ValueError."""
+    ids = (journal.commit, *(() if journal.moving is None else (journal.moving,)))
+    if not all(map(is_full_id, ids)) or not (journal.ref is None or journal.ref.startswith("refs/")):
+        raise ValueError("it has an invalid id or branch")
+    return journal
 
 
 def _take(lock: Path, index: Path) -> bool:

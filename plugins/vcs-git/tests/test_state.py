@@ -527,6 +527,90 @@ def test_a_state_whose_files_are_gone_says_where_it_was(
     assert "to give them up, remove" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"../victim": ["missing"]},
+        {"../victim": ["file", "0"]},
+        {"../victim": ["link", "/"]},
+        {"../victim/x": ["folder"]},
+        {"d/../../victim": ["missing"]},
+        {"/tmp/../victim": ["missing"]},
+        {".git/hooks/post-commit": ["file", "0"]},
+        {"d/.GIT/config": ["file", "0"]},
+        {"file": ["file", "../../../victim"]},
+        {"file": ["device", "0"]},
+        {"file": ["file"]},
+        {"file": 1},
+        ["file"],
+        '{"file": ["fi',
+    ],
+    ids=str,
+)
+def test_a_state_of_somebody_else_reaches_nothing_but_the_tree(
+    driver: Git, script: GitScript, ids: list[str], python: Python, entry: object
+) -> None:
+    """Who copies a repository brings what a killed process left: it is data."""
+    dead(script, python)
+    victim = script.root.parent / "victim"
+    victim.write_text("mine")
+    saved = script.root / ".git/perfcore-saved/files.json"
+    saved.write_text(entry if isinstance(entry, str) else json.dumps(entry))
+    before = content(script.root, (".git",))
+    state = driver.saved_state()
+    assert state is not None
+    with pytest.raises(VersionError, match=r"files\.json is damaged, and nothing was put back"):
+        driver.restore_state(state)
+    assert victim.read_text() == "mine"
+    assert content(script.root, (".git",)) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"moving": "--index-output=VICTIM"},
+        {"commit": "--index-output=VICTIM"},
+        {"ref": "--delete"},
+        {"commit": 1},
+        {"ref": 1},
+    ],
+    ids=str,
+)
+def test_a_journal_of_somebody_else_is_no_option_of_git(
+    driver: Git, script: GitScript, ids: list[str], python: Python, change: dict[str, object]
+) -> None:
+    dead(script, python, ids[0])
+    victim = script.root.parent / "victim"
+    victim.write_text("mine")
+    journal = script.root / ".git/perfcore-state"
+    planted = {
+        name: value.replace("VICTIM", str(victim)) if isinstance(value, str) else value
+        for name, value in change.items()
+    }
+    journal.write_text(json.dumps(json.loads(journal.read_text()) | planted))
+    with pytest.raises(VersionError, match="perfcore-state is damaged"):
+        driver.saved_state()
+    assert victim.read_text() == "mine"
+
+
+def test_a_tree_that_the_configuration_names_is_not_put_back(
+    driver: Git, script: GitScript, ids: list[str], python: Python
+) -> None:
+    """`core.worktree` of a repository that somebody else packed may be the home of its user."""
+    before = content(script.root, (".git",))
+    dead(script, python, ids[0])
+    victim = script.root.parent / "victim"
+    victim.mkdir()
+    (victim / "file").write_text("mine")
+    script.git("config", "core.worktree", str(victim))
+    state = Git(script.root).saved_state()
+    assert state is not None
+    Git(script.root).restore_state(state)
+    assert [path.name for path in victim.iterdir()] == ["file"]
+    assert (victim / "file").read_text() == "mine"
+    assert content(script.root, (".git",)) == before
+
+
 @posix
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
 def test_where_nothing_can_be_written_nothing_is_touched(driver: Git, script: GitScript, ids: list[str]) -> None:

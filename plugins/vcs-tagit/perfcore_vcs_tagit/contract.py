@@ -82,8 +82,9 @@ class TagitContract(VcsContract):
     has_untracked = False
 
     @pytest.fixture
-    def script(self, tmp_path: Path) -> TagitScript:
+    def script(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TagitScript:
         """A user in an empty repository whose path is as odd as paths are."""
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # a trigger is listed there
         return TagitScript(tmp_path / 'it\'s $HOME ~ "žluťoučký" 日本')
 
     @pytest.fixture

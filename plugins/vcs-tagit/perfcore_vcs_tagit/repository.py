@@ -12,9 +12,11 @@ from pathlib import Path
 import attrs
 
 from perfcore import files
+from perfcore.config.trust import Commands, command_digest
 from perfcore.errors import UsageError, VersionError
 from perfcore.locks import Lock
 from perfcore.model import MinorVersion
+from perfcore.repository.location import UserPlaces
 from perfcore.text import printable
 from perfcore_vcs_tagit import cache, ignore, journal, line, places, scan, tree, version
 from perfcore_vcs_tagit.cache import Cache
@@ -216,13 +218,16 @@ class Repository:
         return refs.lines[name]
 
     def fire(self) -> str | None:
-        """Run the trigger after a new version; gives what became of one that failed."""
+        """Run the trigger after a new version; gives what became of one that failed, or that somebody else set: who
+        copies a repository brings it along."""
         try:
             command = json.loads(self.places.trigger.read_bytes())
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
             return f"{shown(self.places.trigger)} cannot be read"
+        if not _own_commands().hold(self._digest(command)):
+            return f"the trigger in {shown(self.places.trigger)} was not run: you have not set it on this machine"
         import subprocess
 
         try:
@@ -233,9 +238,13 @@ class Repository:
 
     def set_trigger(self, command: list[str]) -> Path:
         """Have a command run after every new version."""
+        _own_commands().note(self._digest(command))
         with self.writing(), told("write the trigger"):
             files.write_atomically(self.places.trigger, json.dumps(command).encode())
         return self.places.trigger
+
+    def _digest(self, command: object) -> str:
+        return command_digest(self.places.root, of="trigger", command=command)
 
     def ignore(self, directory: Path) -> None:
         """Keep a directory out of every version."""
@@ -274,3 +283,8 @@ class Repository:
             return next((entry for lookup in brought if (entry := lookup.at(path)) is not None), None)
 
         return Rules(saved.matches, known=at, tracked=lambda path: at(path) is not None)
+
+
+def _own_commands() -> Commands:
+    """What the user has had run on this machine."""
+    return Commands(UserPlaces.default().trust.with_name("commands"))

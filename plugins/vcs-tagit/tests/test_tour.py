@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -105,9 +106,31 @@ def test_a_state_that_a_killed_process_left_is_put_back_by_any_command(tour: Tou
     assert mine.read_text() == "mine"
 
 
-def test_a_trigger_measures_every_new_version(tour: Tour, tmp_path: Path) -> None:
+def test_a_trigger_of_somebody_else_runs_nothing(tour: Tour, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who copies a repository brings it along; and what it runs may be another program there."""
     from perfcore_vcs_tagit import Tagit
 
+    tour.use_home(monkeypatch)
+    canary = tour.home / "canary"
+    Tagit(tour.path).install_trigger(["touch", str(canary)])
+    theirs = Tour(tour.path.with_name("theirs"), tour.home)
+    shutil.copytree(tour.path, theirs.path)
+    theirs.write("file", "1")
+    saved = theirs.tagit("save", "v1")
+    assert "was not run: you have not set it on this machine" in saved.err
+    for planted in (f'["touch", "{canary}", "x"]', f'"touch {canary}"', "7", "{}"):
+        (tour.path / ".tagit/trigger").write_text(planted)
+        assert "was not run" in tour.tagit("save", f"v{len(planted)}").err
+    assert not canary.exists()
+    Tagit(theirs.path).install_trigger(["touch", str(canary)])
+    theirs.tagit("save", "v2")
+    assert canary.exists()
+
+
+def test_a_trigger_measures_every_new_version(tour: Tour, monkeypatch: pytest.MonkeyPatch) -> None:
+    from perfcore_vcs_tagit import Tagit
+
+    tour.use_home(monkeypatch)
     Tagit(tour.path).install_trigger(
         [
             sys.executable,

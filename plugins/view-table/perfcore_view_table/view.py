@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # About a screen; what was left out is told, with the option that shows it.
 TERMINAL_ROWS = 40
 _BY_SUFFIX = {".csv": "csv", ".md": "markdown", ".json": "json"}
+_PAGES = (".html", ".htm", ".xhtml", ".svg")  # a browser would run what the names of a plain text hold
 
 
 @attrs.frozen
@@ -82,7 +83,12 @@ class TableView:
     def _form(self, output: Output) -> str:
         if self.settings.format != "auto" or output.path is None:
             return self.settings.format
-        return _BY_SUFFIX.get(output.path.suffix.lower(), "auto")
+        suffix = output.path.suffix.lower()
+        if suffix in _PAGES:
+            raise UsageError(
+                f"a table is no page: {suffix} cannot be written", hint="name a file .csv, .md, .json or .txt"
+            )
+        return _BY_SUFFIX.get(suffix, "auto")
 
     def _selections(self, subject: ViewData, output: Output, most: int | None) -> Iterator[Selection]:
         """Profiles that lack the table are named where others have it."""

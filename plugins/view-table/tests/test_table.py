@@ -181,6 +181,14 @@ def test_a_file_has_the_form_of_its_name_and_every_row(tmp_path: Path, name: str
     assert output.said == []
 
 
+@pytest.mark.parametrize("name", ["a.html", "A.HTM", "a.xhtml", "a.svg"])
+def test_a_table_is_written_under_no_name_that_a_browser_runs(tmp_path: Path, name: str) -> None:
+    output = FakeOutput(path=tmp_path / name)
+    with pytest.raises(UsageError, match="a table is no page"):
+        TableView().render(profiles.subject(numbers(1)), output)
+    assert output.text == ""
+
+
 def test_no_rows_are_said_to_be_none() -> None:
     assert shown(profiles.empty()).said == ["0@p: the table is empty"]
     assert shown(profiles.timed(), filter="wall < 0").said == ["0@p: no row matches"]
