@@ -33,6 +33,7 @@ from perfcore_check_changepoint.spread import spreads
 
 FEWEST = 8  # points that a drift takes at least: fewer are as well a step
 _ROUNDS = 2  # of the ramp and the steps beside it in turn
+_TALL = 5.0  # spreads that a level goes through, from which on it may rise and fall
 _MOST = 3  # drifts in a window; bounds the time
 _BLOCKS = 48  # means of neighbours among which a ramp is looked for first
 _GRID = 12  # places there where it may begin or end
@@ -119,7 +120,8 @@ def _regions(fitted: Fit, flat: Points, expected: Floats, penalty: float) -> Ite
         regions = {(0, count), *pairwise([0, *against, count])}
     elif fitted.memory:  # it hides growth between steps, so that small steps may be anywhere in a drift
         largest_step = starts[int(np.abs(jumps).argmax())] if starts else 0
-        extremes = int(flat.medians.argmin()), int(flat.medians.argmax())
+        low, high = flat.medians.argmin().item(), flat.medians.argmax().item()
+        extremes = (low, high) if flat.medians.item(high) - flat.medians.item(low) > _TALL else ()
         regions = {(0, count)}.union(*(((0, turn), (turn, count)) for turn in (largest_step, *extremes)))
     elif not starts:
         regions = set()

@@ -39,12 +39,11 @@ def changes(
     noisier = [shift for shift in fit.shifts if all(abs(shift - start) > _BESIDE for start in fit.starts)]
     between = [c for c in _noise_changes(points, fit, noisier, confidence) if c.gain >= penalty]
     steps = set(wander.lasting(points, fit, penalty))
-    fit = _without_weak(points, fit, needed)
-    levels = [
-        change
-        for change, start in zip(_level_changes(points, fit, confidence), fit.starts, strict=True)
-        if start in steps
-    ]
+    changed = _level_changes(points, fit, confidence)
+    if sum(change.gain < needed(change.index) for change in changed) > 1:  # one alone makes no other stronger
+        fit = _without_weak(points, fit, needed)
+        changed = _level_changes(points, fit, confidence)
+    levels = [change for change, start in zip(changed, fit.starts, strict=True) if start in steps]
     noise = _strongest([*between, *_run_noise(points, penalty, confidence)])
     all_changes = [*levels, *_drifts(points, fit, confidence), *noise]
     return sorted(all_changes, key=lambda change: change.index)
