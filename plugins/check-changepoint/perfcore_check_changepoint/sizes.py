@@ -122,7 +122,7 @@ def _drifts(points: Points, fit: Fit, confidence: float) -> Iterator[ChangePoint
         growth = ramp.height / (ramp.end - ramp.start)
         error = NormalDist().inv_cdf((1 + confidence) / 2) * ramp.error / abs(ramp.height or 1.0)
         for start, end in pairwise(bounds):
-            if len(bounds) > len(("start", "end")) and end - start < _SHORTEST_PART:
+            if against and end - start < _SHORTEST_PART:
                 continue
             is_first, height = start == ramp.start, growth * (end - 1 - start)
             base = float(expected[start]) - (float(ramp.trend(count)[start]) if is_first else 0.0)
