@@ -103,7 +103,10 @@ def _beside_a_walk(points: Points, fit: Fit, penalty: float, limit: float) -> tu
     longer than the limit. Each step is added where it explains most; the others are then those parts of them that it
     does not explain (Gram and Schmidt)."""
     count, steps = len(points), len(fit.starts)
-    amounts = points.without_outliers() - fit.trend(count)
+    # What the fit has a level for is no outlier, however few points it has.
+    noise = points.noise if fit.growth is None else fit.growth
+    amounts = np.where(np.abs(fit.point_residuals(points)) <= _CLIP * noise, points.centers, points.without_outliers())
+    amounts -= fit.trend(count)
     observed = cosines(amounts if fit.wave is None else amounts - fit.wave)
     weights, logarithms = _walks(count)
     best_total = _shortest((weights @ (observed * observed))[:, None], logarithms, count).item()

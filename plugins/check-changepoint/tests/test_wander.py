@@ -76,3 +76,13 @@ def test_the_transform_keeps_squares_and_makes_differences_independent() -> None
     transformed = cosines(values)
     assert transformed @ transformed == pytest.approx(((values - values.mean()) ** 2).sum())
     assert frequencies(41) @ transformed**2 == pytest.approx((np.diff(values) ** 2).sum())
+
+
+def test_two_versions_on_three_times_the_level_are_no_outliers_of_a_walk() -> None:
+    """They are far from the median of their neighbours, as outliers are, but the division has a level for them, whose
+    noise is three times that of the others."""
+    found = 0
+    for seed in range(100):
+        noise = np.random.default_rng(seed).standard_normal(12)
+        found += _levels((np.repeat([100.0, 300.0], [10, 2]) * np.exp(0.02 * noise)).tolist()) == [10]
+    assert found >= 91
