@@ -73,7 +73,7 @@ def alone(tmp_path: Path) -> Alone:
 def test_the_core_brings_no_plugin_of_its_own(alone: Alone) -> None:
     script = "from perfcore.plugins.registry import Plugins as P; print({d.info.distribution for d in P().describe()})"
     assert alone.python(script).stdout.strip() == "{'perfcore-storage-local'}"
-    assert "pip install perfcore-command-plugins" in alone.run("plugins", "list", code=2).stderr
+    assert f"pip install -e {ROOT}/plugins/command-plugins" in alone.run("plugins", "list", code=2).stderr
     assert alone.run("--version").stdout.startswith("perfcore ")
 
 
@@ -91,5 +91,5 @@ def test_a_profile_goes_in_and_out(alone: Alone) -> None:
         (alone.folder / ".perf" / name).mkdir(parents=True)
     (alone.folder / ".perf" / LOCAL_FILE).write_text("format: 1\n")
     assert alone.python(KEEP).stdout == "[3, 4] ns\n"
-    assert "pip install perfcore-command-store" in alone.run("fsck", code=2).stderr
-    assert "pip install perfcore-command-exchange" in alone.run("export", "0@p", code=2).stderr
+    assert f"pip install -e {ROOT}/plugins/command-store" in alone.run("fsck", code=2).stderr
+    assert f"pip install -e {ROOT}/plugins/command-exchange" in alone.run("export", "0@p", code=2).stderr

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK, Check
 from perfcore.plugins.drivers import guard
-from perfcore.plugins.installed import PluginInfo
+from perfcore.plugins.installed import PluginInfo, requirement
 from perfcore.repository.repository import Repository
 
 
@@ -32,5 +32,5 @@ def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo,
             raise
         raise PluginError(
             f"perfcore-check-{name} is not installed, and {needed_by} needs it",
-            hint=f"pip install perfcore-check-{name}",
+            hint=f"pip install {requirement(f'perfcore-check-{name}')}",
         ) from error

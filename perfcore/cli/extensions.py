@@ -13,7 +13,7 @@ from perfcore.errors import PerfError, UsageError, nearest
 from perfcore.hookspecs import COMMAND
 from perfcore.plugins import Plugins
 from perfcore.plugins.drivers import guard
-from perfcore.plugins.installed import COMMANDS
+from perfcore.plugins.installed import COMMANDS, requirement
 from perfcore.text import printable
 
 
@@ -59,6 +59,6 @@ def unknown_command(ctx: Any, word: str, names: Sequence[str], verb: str = "") -
         true = f"did you mean `perf {below.replace('.', ' ')}`?" if below else nearest(word, names, alike=0.65)
         hint = true or f"`{path} --help` lists them"
     else:
-        state = "{} is disabled" if plugins.is_announced("command", command) else "pip install {}"
-        hint = state.format(COMMANDS[command])
+        is_there, place = plugins.is_announced("command", command), COMMANDS[command]
+        hint = f"{place} is disabled" if is_there else f"pip install {requirement(place)}"
     return UsageError(f"{f'`{path}`' if verb else path} has no command '{printable(word)}'", hint=hint)

@@ -299,6 +299,14 @@ def unknown_groups() -> list[UnknownGroup]:
     return [UnknownGroup(group, tuple(sorted(points)), owner) for (group, owner), points in sorted(names.items())]
 
 
+def requirement(distribution: str) -> str:
+    """What pip takes for a distribution of perfcore: its folder, where this perfcore runs from its sources."""
+    from shlex import join
+
+    folder = Path(__file__).parents[2] / "plugins" / distribution.removeprefix("perfcore-")
+    return join(["-e", str(folder)]) if (folder / "pyproject.toml").is_file() else distribution
+
+
 def _read_distribution(distribution: metadata.Distribution | None) -> tuple[str, str, str, tuple[str, ...]]:
     """Name, version, unmet requirement and systems, as far as a half removed distribution still has them."""
     from perfcore.plugins.requirement import misfit

@@ -325,13 +325,12 @@ def _conflict(rivals: Sequence[PluginInfo]) -> PluginError:
 
 def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
     if kind == "command" and name in installed.COMMANDS:
-        return PluginError(f"the command {name} is not installed", hint=f"pip install {installed.COMMANDS[name]}")
+        distribution = installed.requirement(installed.COMMANDS[name])
+        return PluginError(f"the command {name} is not installed", hint=f"pip install {distribution}")
     hint = nearest(name, known) or (f"there are {', '.join(known)}" if known else f"no {kind} is installed")
-    distribution, _, _ = name.rpartition(":")
-    if distribution:
+    if distribution := name.rpartition(":")[0]:
         return PluginError(f"there is no {kind} {name!r}", hint=f"install its distribution: pip install {distribution}")
     usual = {"collector": "collect", "postprocessor": "postprocess", "notifier": "notify"}.get(kind, kind)
-    return PluginError(
-        f"there is no {kind} {name!r}",
-        hint=f"{hint}{'' if hint.endswith('?') else ';'} it may be in a distribution such as perfcore-{usual}-{name}",
-    )
+    place = installed.requirement(f"perfcore-{usual}-{name}")
+    where = f"this one: pip install {place}" if place[:1] == "-" else f"it may be in a distribution such as {place}"
+    return PluginError(f"there is no {kind} {name!r}", hint=f"{hint}{'' if hint.endswith('?') else ';'} {where}")

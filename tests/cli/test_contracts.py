@@ -12,6 +12,7 @@ from perfcore_testing.distributions import site
 from perfcore.analysis import stored_results
 from perfcore.library import History
 from perfcore.model.record import replace
+from perfcore.plugins.installed import requirement
 from perfcore.profile.table import column, table
 
 if TYPE_CHECKING:
@@ -382,7 +383,7 @@ def test_a_contract_without_its_distribution_names_it_and_fails(history: Here, s
     history.write(".perfcontract.yml", "parse: [cpu <= 9 ms]\n")
     done = history.real.perf("check", code=5, env=site.env)
     assert "perfcore-check-contract is not installed, and .perfcontract.yml needs it" in done.err
-    assert "pip install perfcore-check-contract" in done.err
+    assert f"pip install {requirement('perfcore-check-contract')}" in done.err
     assert done.out == ""
 
 

@@ -75,6 +75,18 @@ def test_what_is_not_there_is_told_with_the_nearest(site: Site) -> None:
     assert caught.value.hint == "did you mean 'flames'? it may be in a distribution such as perfcore-view-flmes"
 
 
+def test_what_is_among_the_sources_is_installed_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No index may have it, and the folder may have any name."""
+    sources = tmp_path / "my sources"
+    (sources / "plugins/view-ghost").mkdir(parents=True)
+    (sources / "plugins/view-ghost/pyproject.toml").touch()
+    monkeypatch.setattr(installed, "__file__", str(sources / "perfcore/plugins/installed.py"))
+    with pytest.raises(PluginError) as caught:
+        Plugins().load("view", "ghost")
+    assert (caught.value.hint or "").endswith(f" this one: pip install -e '{sources}/plugins/view-ghost'")
+    assert installed.requirement("perfcore-view-other") == "perfcore-view-other"
+
+
 def test_a_plugin_that_was_removed_is_not_there(site: Site) -> None:
     install_view(site)
     Plugins().load("view", "acme")
