@@ -39,6 +39,7 @@ _WITHIN = 0.9546
 # Of the logarithm of a normal deviation as differences of neighbours tell it: its variance times their number
 # (J. von Neumann, 1941, Annals of Mathematical Statistics 12(4)).
 _OF_LOGARITHM = 0.75
+_SELDOM = 15  # neighbours of which one pair at most differs where a value is the same until it changes, as of a counter
 _MANY = 50  # differences; of fewer, a stretch with more noise is not told from steps, so the larger noise is taken
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
@@ -427,8 +428,8 @@ def _spread(values: Floats, least: float = 0.0) -> float:
     Their median absolute value tells which of them are steps or strays; the root mean square of the others varies by
     three quarters as much. The median is small where most neighbours are equal, their trimmed mean is not; where even
     that is 0 (a counter that never varies), a fraction of the smallest difference makes every step stand out, or of
-    the least noise, where that is less. Where most of a history does not vary at all and a segment of it does, the
-    noise is that of the segment.
+    the least noise, where that is less: at once where steps are all that varies. Where most of a history does not vary
+    at all and a segment of it does, the noise is that of the segment.
     """
     differences = np.abs(values[1:] - values[:-1])
     steps = differences.copy()
@@ -448,7 +449,8 @@ def _spread(values: Floats, least: float = 0.0) -> float:
         spread = stretch if stretch > 3 * spread else spread
     if steps[0] / 2 > 0 and spread >= steps[0] / 2:  # and so no less than half of the smallest distance
         return max(spread, least)
-    smallest = float(_distances(values).min()) / 2
+    moves = np.count_nonzero(steps)
+    smallest = float(_distances(values).min()) / (4 if moves == 1 or moves * _SELDOM <= len(steps) else 2)
     return max(spread, least, min(smallest, 4 * least or smallest))
 
 

@@ -14,7 +14,7 @@ from perfcore_check_changepoint.sizes import undone
 from .histories import NOISES, drifting, history, normal, of_two_modes, with_memory
 
 
-def _indexes(values: Sequence[float]) -> list[int]:
+def _indexes(values: Sequence[float | Sequence[float]]) -> list[int]:
     """Those of steps and of changes of the noise; drifts have tests of their own."""
     return [change.index for change in detect(values) if change.kind != "drift"]
 
@@ -223,6 +223,26 @@ def test_a_weak_wave_of_a_short_history_hides_few_steps() -> None:
             night = 1.2 * np.sin(2 * np.pi * np.arange(70) / period + seed)
             hits += bool(_near(detect((history(normal, seed, 70, [(35, 2.0)]) + night).tolist()), 35))
     assert hits >= 28
+
+
+@pytest.mark.parametrize("count", [4, 6, 12, 60])
+@pytest.mark.parametrize("runs", [1, 5])
+def test_a_counter_that_never_varies_needs_two_versions_for_a_step(count: int, runs: int) -> None:
+    """However small: nothing else in its history differs."""
+    assert _indexes([(100.0,) * runs] * (count - 2) + [(101.0,) * runs] * 2) == [count - 2]
+
+
+def test_a_counter_that_never_varies_shows_a_level_of_four_versions() -> None:
+    assert _indexes([100.0] * 30 + [101.0] * 4 + [100.0] * 30) == [30, 34]
+
+
+def test_a_counter_that_is_one_more_in_some_versions_has_no_steps() -> None:
+    """None of 30 histories of 150 versions, of which 1 to 10 % differ by one or two."""
+    for rate in (0.01, 0.03, 0.1):
+        for seed in range(10):
+            random = np.random.default_rng([seed, 7])
+            values = 100.0 + (random.random(150) < rate) * random.integers(1, 3, 150)
+            assert not _indexes(values.tolist())
 
 
 def test_a_level_that_came_back_three_times_is_no_wave() -> None:
