@@ -94,10 +94,10 @@ def test_what_the_code_did_is_found_wherever_it_is_and_with_its_size() -> None:
 
 
 def test_the_sessions_make_the_difference() -> None:
-    """Without them the offsets are noise, in which a change is lost, or another one seen: of 48 seeds in 26."""
-    given = [_measured(TURNS, seed, [(100, 0.02)]) for seed in range(12)]
-    assert sum(map(_is_alone, map(_scan, given))) >= 10
-    assert sum(map(_is_alone, map(_scan, map(_untold, given)))) <= 6
+    """Without them the offsets are noise, in which a change is lost, or another one seen: of 48 seeds in 24."""
+    given = [_measured(TURNS, seed, [(100, 0.02)]) for seed in range(24, 48)]
+    assert sum(map(_is_alone, map(_scan, given))) >= 22
+    assert sum(map(_is_alone, map(_scan, map(_untold, given)))) <= 12
 
 
 def _is_alone(found: list[Change]) -> bool:
