@@ -191,7 +191,7 @@ def calm(points: Points, penalty: float) -> Fit:
     """The best of the models without a wave. Where even independent normal noise needs no change, none is looked at
     further."""
     centers = level_candidates(points)
-    plain = noise.normal(1.0, BOUND * penalty)
+    plain = noise.normal(max(points.run_noise, 1.0), BOUND * penalty)
     first = independent(points, centers, plain, penalty)
     shifts = spread_shifts(first.standard_residuals(points), points.quantum)
     if shifts:
@@ -340,7 +340,7 @@ def _refined(points: Points, centers: Floats, fitted: Fit, density: Density, pen
 
 def quick(points: Points, penalty: float) -> list[int]:
     """The first points of the stretches if noise is independent and normal."""
-    plain = noise.normal(1.0, BOUND * penalty)
+    plain = noise.normal(max(points.run_noise, 1.0), BOUND * penalty)
     return independent(points, level_candidates(points), plain, penalty).starts
 
 

@@ -39,6 +39,8 @@ _WITHIN = 0.9546
 # Of the logarithm of a normal deviation as differences of neighbours tell it: its variance times their number
 # (J. von Neumann, 1941, Annals of Mathematical Statistics 12(4)).
 _OF_LOGARITHM = 0.75
+_TIED = 4  # runs for every value that they have, at least, where these are ticks of a clock, or numbers of events
+_TICKS = 1.5  # from the median of a version, as far as one of its runs counts
 _SELDOM = 15  # neighbours of which one pair at most differs where a value is the same until it changes, as of a counter
 _MANY = 50  # differences; of fewer, a stretch with more noise is not told from steps, so the larger noise is taken
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
@@ -82,6 +84,15 @@ class Points(msgspec.Struct, frozen=True, eq=False):
     def noise(self) -> Floats:
         """That of every point on its machine, relative to the typical one."""
         return _ones(len(self)) if self.machine is None else self.means(self.machine)
+
+    @property
+    def run_noise(self) -> float:
+        """That of a run around the level, relative to that of points: more where each has many runs that differ."""
+        if self.single:
+            return 1.0
+        counts = np.bincount(self.point).astype(float)
+        within, typical = _within(self.values, self.centers, self.point, counts), median(counts)
+        return math.sqrt(max(1.0 - math.pi / 2 * within**2 / typical, 0.0) + within**2)
 
     def per_run(self, amounts: Floats) -> Floats:
         """The amounts of the points, for each of their runs."""
@@ -136,7 +147,7 @@ def read(given: Runs) -> Points | None:
         counts = counts[indexes]
         first = np.cumsum(counts) - counts
         point = np.repeat(np.arange(len(indexes)), counts)
-        centers = medians(flat, first, point)
+        centers = _between_ticks(medians(flat, first, point), flat, point)
     unit = _spread(centers, _least(flat, centers, point)) or _spread(flat)
     if unit == 0:
         return None
@@ -303,6 +314,19 @@ def medians(runs: Floats, first: Indexes, point: Indexes) -> Floats:
     low, high = first + (counts - 1) // 2, first + counts // 2
     middles: Floats = ordered[low] * 0.5 + ordered[high] * 0.5
     return middles
+
+
+def _between_ticks(middles: Floats, runs: Floats, point: Indexes) -> Floats:
+    """The medians of points as means of the runs that are one tick from them, and others as if they were, where most
+    runs have the value of another one: the median of runs of 12 and 13 ms is one of these, and says little of how many
+    there are of each."""
+    once = distinct(runs)
+    if len(once) * _TIED > len(runs) or len(once) < 2:
+        return middles
+    reach = _TICKS * float((once[1:] - once[:-1]).min())
+    beside = within(runs - middles[point], reach)
+    means: Floats = middles + np.bincount(point, beside) / np.bincount(point)
+    return means
 
 
 def quantile(values: Floats, share: float) -> float:
