@@ -83,7 +83,9 @@ def common(centers: Floats, voting: NDArray[np.bool_], penalty: float, confidenc
     factor, others, spreads = _estimated(voters, penalty)
     changes = _changes(factor, penalty, confidence)
     steps = [_located(factor, change) for change in changes if change.kind == "level"]
-    judged = [_judged(voters, spreads, change, start, end) for change, start, end in _between(steps, len(measured))]
+    judged = [
+        _judged(voters, others, spreads, change, start, end) for change, start, end in _between(steps, len(measured))
+    ]
     judged_drifts = [_judged_drift(voters, spreads, change) for change in changes if change.until is not None]
     drifts = [moved for moved in judged_drifts if moved is not None]
     machine_steps = [moved for moved in judged if moved is not None]
@@ -271,10 +273,17 @@ def _between(found: Sequence[ChangePoint], versions: int) -> Iterator[tuple[Chan
     return zip(found, bounds, bounds[2:], strict=False)
 
 
-def _judged(rows: Floats, spreads: Floats, change: ChangePoint, start: int, end: int) -> Moved | None:
+def _judged(rows: Floats, others: Floats, spreads: Floats, change: ChangePoint, start: int, end: int) -> Moved | None:
     """The step with the series that moved; None where most of them did not."""
-    before, after = rows[:, max(start, change.index - _NEAR) : change.index], rows[:, change.index : end][:, :_NEAR]
-    return _with_movers(change, before, after, spreads)
+    index = change.index
+    before, after = slice(max(start, index - _NEAR), index), slice(index, min(end, index + _NEAR))
+    own = rows - others
+    # A series that leaves the others in the version before the step, or in the first that has it, has one of its own.
+    early = own[:, index - 1] - np.array([middle(row[before]) for row in own])
+    late = np.array([middle(row[after]) for row in own]) - own[:, index]
+    sign, size = math.copysign(1.0, change.size), abs(change.size)
+    elsewhere = np.fmax(sign * early, sign * late) > _MOVED * size + _ABOVE * spreads
+    return _with_movers(change, rows[:, before], rows[:, after], spreads, elsewhere)
 
 
 def _judged_drift(rows: Floats, spreads: Floats, change: ChangePoint) -> Moved | None:
@@ -282,10 +291,14 @@ def _judged_drift(rows: Floats, spreads: Floats, change: ChangePoint) -> Moved |
     assert change.until is not None
     length = max(1, min(_NEAR, (change.until - change.index + 1) // _ENDS))
     before = rows[:, max(0, change.index - length) : change.index]
-    return _with_movers(change, before, rows[:, change.until - length + 1 : change.until + 1], spreads)
+    nowhere = np.zeros(len(rows), dtype=bool)
+    return _with_movers(change, before, rows[:, change.until - length + 1 : change.until + 1], spreads, nowhere)
 
 
-def _with_movers(change: ChangePoint, before: Floats, after: Floats, spreads: Floats) -> Moved | None:
+def _with_movers(
+    change: ChangePoint, before: Floats, after: Floats, spreads: Floats, elsewhere: NDArray[np.bool_]
+) -> Moved | None:
+    """The change with the series that moved with it, none of those that moved elsewhere."""
     counts = np.array([np.isfinite(before).sum(axis=1), np.isfinite(after).sum(axis=1)])
     measured_rows = np.flatnonzero(counts.all(axis=0))
     if len(measured_rows) < _NEEDED:
@@ -295,7 +308,7 @@ def _with_movers(change: ChangePoint, before: Floats, after: Floats, spreads: Fl
     errors = 1.25 * spreads[measured_rows] * np.sqrt((1 / counts[:, measured_rows]).sum(axis=0))
     typical = float(_weighted_medians(steps[:, None], 1 / np.maximum(errors, size / 4))[0])
     doubt = 1.25 * median(errors) / math.sqrt(len(measured_rows))
-    moved = measured_rows[steps >= _MOVED * size]
+    moved = measured_rows[(steps >= _MOVED * size) & ~elsewhere[measured_rows]]
     if typical < max(_MOVED * size, _SURE * doubt) or 2 * len(moved) <= len(measured_rows):
         return None
     return Moved(change, tuple(moved.tolist()), len(measured_rows))

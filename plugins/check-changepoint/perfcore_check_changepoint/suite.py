@@ -269,7 +269,7 @@ def _without_shared(
     needed = math.floor(len(voting) / 2) + 1 if len(voting) < SMALL else math.ceil(HALF * len(voting))
     changes = (change for series in voting for change in found[series] if change.kind == "level")
     for change in sorted(changes, key=lambda change: change.p_value):
-        alike = {series: same for series in voting if (same := _alike(change, left[series])) is not None}
+        alike = {series: same for series in voting if (same := _at_once(change, left[series])) is not None}
         if change not in alike.values() or len(alike) < max(needed, 2) or is_code(change):
             continue
         for series, same in alike.items():
@@ -293,6 +293,13 @@ def _alike(change: ChangePoint, changes: Sequence[ChangePoint]) -> ChangePoint |
         ),
         None,
     )
+
+
+def _at_once(change: ChangePoint, changes: Sequence[ChangePoint]) -> ChangePoint | None:
+    """The change of another series that may have come with the same version, if there is one: what comes with the next
+    one is another."""
+    beside = [other for other in changes if other.earliest <= change.latest and other.latest >= change.earliest]
+    return _alike(change, beside)
 
 
 def _described(found: Common) -> Machine:

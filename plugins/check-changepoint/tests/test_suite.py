@@ -192,6 +192,22 @@ def test_changes_in_neighbouring_versions_are_several() -> None:
     assert found.machine.changes == ()
 
 
+@pytest.mark.parametrize("factors", [(1.5, 1.5), (1.5, 1.3)])
+@pytest.mark.parametrize(("still", "second"), [(0, 22), (0, 25), (1, 21), (1, 22), (1, 25)])
+def test_what_comes_with_one_version_and_the_next_is_no_step_of_the_machine(
+    still: int, second: int, factors: tuple[float, float]
+) -> None:
+    """Two benchmarks of two or three, each of which one version made slower, were "the machine" within three versions
+    of each other, and no regression."""
+    right = 0
+    for seed in range(10):
+        noise = 0.01 * np.random.default_rng([seed, 41]).standard_normal((2 + still, 40))
+        levels = [np.where(np.arange(40) < at, 100.0, 100.0 * f) for at, f in zip((20, second), factors, strict=True)]
+        suite = detect_many((np.array([*levels, *[np.full(40, 100.0)] * still]) * np.exp(noise)).tolist())
+        right += _places(suite) == {0: [20], 1: [second]}
+    assert right >= 7
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_what_a_series_moves_by_beyond_the_machine_is_its_own(seed: int) -> None:
     """All by 10 %, three of them by another 20 %."""
