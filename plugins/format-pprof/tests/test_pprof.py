@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -45,6 +46,50 @@ console.log(JSON.stringify({
   metrics: profile.sampleType.map(({ type, unit }) => [text(type), text(unit)]),
   samples: profile.sample.map(({ locationId, value }) => [locationId.map(name), value.map(Number)]),
 }));
+"""
+
+GO = """\
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"sync"
+)
+
+var kept [][]byte
+
+func grow() {
+	for i := 0; i < 100; i++ {
+		kept = append(kept, make([]byte, 1<<20))
+	}
+}
+
+func main() {
+	runtime.SetBlockProfileRate(1)
+	runtime.SetMutexProfileFraction(1)
+	grow()
+	var lock sync.Mutex
+	var all sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for j := 0; j < 1000; j++ {
+				lock.Lock()
+				runtime.Gosched()
+				lock.Unlock()
+			}
+		}()
+	}
+	all.Wait()
+	for _, name := range os.Args[1:] {
+		file, _ := os.Create(name)
+		pprof.Lookup(name).WriteTo(file, 0)
+		file.Close()
+	}
+}
 """
 
 
@@ -206,3 +251,20 @@ def test_the_command_line_imports_and_exports(project: Project, tmp_path: Path) 
     project.perf("import", str(tmp_path / "in.pb.gz"))
     project.perf("export", "0@p", "--format", "pprof", "-o", str(tmp_path / "out.pb.gz"))
     assert PprofFormat().read(tmp_path / "out.pb.gz").tables == PprofFormat().read(tmp_path / "in.pb.gz").tables
+
+
+@pytest.mark.process
+def test_every_kind_of_profile_that_go_writes_is_recognised(project: Project, tmp_path: Path) -> None:
+    """Beside that of the CPU, which the source of the same files reads."""
+    go = shutil.which("go") or pytest.skip("Go is not installed")
+    (tmp_path / "grow.go").write_text(GO)
+    kinds = {"heap": "inuse_space", "allocs": "alloc_space", "goroutine": "goroutine", "threadcreate": "threadcreate"}
+    kinds |= {"block": "delay", "mutex": "delay"}
+    environment = {**os.environ, "GOCACHE": str(tmp_path / "cache"), "GOTOOLCHAIN": "local", "GO111MODULE": "off"}
+    words = [go, "run", "grow.go", *kinds]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for kind, metric in kinds.items():
+        project.perf("import", str(tmp_path / kind))
+        assert metric in project.perf("show", "0@p").out, kind
+        project.perf("rm", "0@p")

@@ -7,8 +7,14 @@ import itertools
 from perfcore.errors import FormatError
 from perfcore_pprof_kit import schema, wire
 
-# Most writers begin with the metrics, Go with the time.
-_FIRST = bytes((schema.SAMPLE_TYPE << 3 | wire.BYTES, schema.TIME_NANOS << 3 | wire.VARINT))
+# Most writers begin with the metrics, Go with the time in profiles of the CPU and with the period in all others.
+_FIRST = bytes(
+    (
+        schema.SAMPLE_TYPE << 3 | wire.BYTES,
+        schema.TIME_NANOS << 3 | wire.VARINT,
+        schema.PERIOD_TYPE << 3 | wire.BYTES,
+    )
+)
 _SNIFFED = 16  # fields: a message of another schema has a field of another type among so many
 
 
