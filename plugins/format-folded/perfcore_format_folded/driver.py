@@ -26,8 +26,6 @@ _BUFFER = 1 << 20  # bytes: of a large file most lines lie in one
 _LINE = re.compile(rb"[^\n]* -?[0-9]+(\.[0-9]+)?\r?")
 # By convention of stackcollapse-*.pl, async-profiler and Austin.
 _SUFFIXES = (".folded", ".collapsed", ".austin")
-# As perf names a frame without a symbol.
-_UNKNOWN = "[unknown]"
 
 
 @attrs.frozen(kw_only=True)
@@ -131,8 +129,8 @@ class _Folded:
         frame = self._stacks.frame[stack]
         function = NOWHERE if frame == NOWHERE else self._stacks.function[frame]
         if function == NOWHERE:
-            return _UNKNOWN
-        name = self._stacks.names[function] or _UNKNOWN
+            return frames.UNKNOWN
+        name = self._stacks.names[function] or frames.UNKNOWN
         if not self._files:
             return frames.written(name, "", None)
         return frames.written(name, self._stacks.files[function], self._stacks.line(stack))

@@ -10,8 +10,10 @@ from perfcore.profile.stacks import Frame
 # py-spy and others: `name (path/to/file.py:12)`; native frames: `name (libc.so.6)`.
 _WITH_LINE = re.compile(r"(?P<name>.+) \((?P<file>[^()]*):(?P<line>[0-9]{1,9})\)", re.DOTALL)
 _WITH_FILE = re.compile(r"(?P<name>.+) \((?P<file>[^()\s]*[./][^()\s]*)\)", re.DOTALL)
-# Austin: `path/to/file.py:name:12`, after a process and a thread.
+# Austin: `path/to/file.py:name:12`. It leaves a name with letters beyond ASCII empty (3.7).
 _AUSTIN = re.compile(r"(?P<file>.+):(?P<name>[^:]*):(?P<line>[0-9]{1,9})", re.DOTALL)
+UNKNOWN = "[unknown]"
+"""As perf names a frame without a symbol."""
 _SEPARATORS = str.maketrans({";": ":", "\n": " ", "\r": " "})
 
 Parser = Callable[[str], Frame]
@@ -29,7 +31,7 @@ def usual(text: str) -> Frame:
 def austin(text: str) -> Frame:
     """A frame as Austin writes it."""
     match = _AUSTIN.fullmatch(text)
-    return Frame(match["name"], match["file"], int(match["line"])) if match else Frame(text)
+    return Frame(match["name"] or UNKNOWN, match["file"], int(match["line"])) if match else Frame(text)
 
 
 def written(name: str, file: str, line: int | None) -> str:

@@ -22,6 +22,8 @@ from perfcore.text import clip, printable
 from perfcore_format_folded import frames
 
 _COUNT = re.compile(rb"-?[0-9]{1,310}(\.[0-9]{1,400})?")  # the largest and the smallest float fit
+_AUSTIN_THREAD = re.compile(rb"P(?P<process>[0-9]+);T(?P<thread>[^;]+)(;(?P<stack>.*))?", re.DOTALL)
+_LABELS = ("process", "thread")  # the columns of what a row belongs to
 _WIDTH = 4  # bytes of the number of a frame: big endian, so that bytes sort as numbers do
 _SHOWN = 60
 _FEW_DIGITS = 19  # of a count that changes no sum beyond what a float can hold
@@ -31,11 +33,13 @@ Amount = int | float
 
 @attrs.frozen
 class FoldedFile:
-    """What the lines before the first stack say, the sum for each stack, and the frames."""
+    """What the comments say, the sum for each stack, and the frames. Of a recording of Austin, `threads` has the sums
+    of a stack by (process, thread)."""
 
     facts: Mapping[str, str]
     counts: dict[bytes, Amount]
     frames: FrameNumbers
+    threads: dict[bytes, dict[tuple[str, str], Amount]]
 
 
 class FrameNumbers(dict[bytes, bytes]):
@@ -59,6 +63,7 @@ def read(file: IO[bytes], name: str) -> FoldedFile:
     """All stacks of a file; FormatError names the line that is no stack with a count."""
     facts: dict[str, str] = {}
     counts: dict[bytes, Amount] = {}
+    threads: dict[bytes, dict[tuple[str, str], Amount]] = {}
     numbers = FrameNumbers()
     number_of, count_of = numbers.__getitem__, counts.get
     for at, line in enumerate(file, 1):
@@ -72,34 +77,79 @@ def read(file: IO[bytes], name: str) -> FoldedFile:
         line = line.rstrip(b"\r\n")
         if not counts and (fact := _fact(line)):
             facts |= fact
-            numbers.parse = frames.austin if "austin" in facts else frames.usual
+            if "austin" in facts:
+                numbers.parse = frames.austin
+                _read_austin(file, name, at, facts, counts, numbers, threads)
         elif line.strip():
-            _add(line, counts, numbers, f"{name}, line {at}")
-    return FoldedFile(facts, counts, numbers)
+            stack, count = _split(line, f"{name}, line {at}")
+            key = b"".join(map(number_of, stack.split(b";"))) if stack.strip() else b""
+            counts[key] = _sum(count_of(key, 0), count, f"{name}, line {at}")
+    return FoldedFile(facts, counts, numbers, threads)
 
 
-def _add(line: bytes, counts: dict[bytes, Amount], numbers: FrameNumbers, where: str) -> None:
-    """Any line of a stack, or a count alone."""
+def _read_austin(
+    file: IO[bytes],
+    name: str,
+    after: int,
+    facts: dict[str, str],
+    counts: dict[bytes, Amount],
+    numbers: FrameNumbers,
+    threads: dict[bytes, dict[tuple[str, str], Amount]],
+) -> None:
+    """The other lines of a recording of Austin. Stacks begin with a process and a thread, whose numbers differ from
+    recording to recording; comments stand behind the stacks, too."""
+    for at, line in enumerate(file, after + 1):
+        line = line.rstrip(b"\r\n")
+        if fact := _fact(line):
+            facts |= fact
+            continue
+        if not line.strip():
+            continue
+        stack, count = _split(line, f"{name}, line {at}")
+        thread = ("", "")
+        if match := _AUSTIN_THREAD.fullmatch(stack):
+            stack = match["stack"] or b""
+            thread = match["process"].decode(), match["thread"].decode("utf-8", "backslashreplace")
+        key = b"".join(map(numbers.__getitem__, stack.split(b";"))) if stack.strip() else b""
+        sums = threads.setdefault(key, {})
+        sums[thread] = _sum(sums.get(thread, 0), count, f"{name}, line {at}")
+        counts[key] = _sum(counts.get(key, 0), count, f"{name}, line {at}")
+
+
+def _split(line: bytes, where: str) -> tuple[bytes, bytes]:
+    """Any line of a stack, or a count alone: what is before the count, and the count."""
     stack, blank, count = line.rpartition(b" ")
     if not blank or not _COUNT.fullmatch(count):
         excerpt = printable(clip(line.decode("utf-8", "backslashreplace"), _SHOWN))
         raise FormatError(f"{where}: no stack with a count at its end: {excerpt}")
-    key = b"".join(map(numbers.__getitem__, stack.split(b";"))) if stack.strip() else b""
+    return stack, count
+
+
+def _sum(before: Amount, count: bytes, where: str) -> Amount:
     amount = float(count) if b"." in count else int(count)
     if abs(amount) <= sys.float_info.max:  # compared exactly: an integer beyond it cannot be added to a float
-        amount += counts.get(key, 0)
+        amount += before
     if abs(amount) > sys.float_info.max:
         raise FormatError(f"{where}: the count is larger than numbers are stored")
-    counts[key] = amount
+    return amount
 
 
 def tables(folded: FoldedFile, amounts: Callable[[list[Amount]], Column]) -> dict[str, Table]:
-    """The tables of a profile: a row of `resources` for each stack. Frames and functions stand in the order of their
-    first use."""
+    """The tables of a profile: a row of `resources` for each stack, of each thread that had it. Frames and functions
+    stand in the order of their first use."""
     order = sorted(folded.counts, reverse=True)
-    values = amounts([folded.counts[key] for key in reversed(order)])
+    if folded.threads:
+        sums = [folded.threads[key] for key in reversed(order)]
+        labels = [label for by_thread in sums for label in by_thread]
+        values = amounts([amount for by_thread in sums for amount in by_thread.values()])
+        order = [key for key in order for _ in folded.threads[key]]
+    else:
+        labels = []
+        values = amounts([folded.counts[key] for key in reversed(order)])
     folded.counts.clear()  # the stacks go, one after the other, while their rows come
+    folded.threads.clear()
     stacks, frame_of, rows = _nodes(order)
+    named = [column(name, [label[at] for label in labels], dtype="str") for at, name in enumerate(_LABELS) if labels]
     used_frames = dict.fromkeys(frame_of)
     position = dict(zip(used_frames, range(len(used_frames)), strict=True))
     frame_of = array("q", map(position.__getitem__, frame_of))
@@ -109,7 +159,7 @@ def tables(folded: FoldedFile, amounts: Callable[[list[Amount]], Column]) -> dic
     function_at = dict(zip(functions, range(len(functions)), strict=True))
     names = list(folded.frames.functions)
     return {
-        "resources": Table("resources", (rows, values), len(rows)),
+        "resources": Table("resources", (rows, *named, values), len(rows)),
         "functions": table(
             "functions",
             (
@@ -144,6 +194,9 @@ def _nodes(order: list[bytes]) -> tuple[Column, array[int], Column]:
         if not key:  # sorted, it is the first one
             present = False
             rows.append(0)
+            continue
+        if key == previous:  # of another thread
+            rows.append(rows[-1])
             continue
         shared = _common(previous, key)
         while len(starts) > 1 and starts[-1] >= shared:
@@ -196,7 +249,7 @@ def _spec(name: str) -> ColumnSpec:
 
 
 def _fact(line: bytes) -> dict[str, str] | None:
-    """The key and value of a comment in front of the stacks."""
+    """The key and value of a comment."""
     if not line.startswith(b"# "):
         return None
     key, _, value = line[2:].decode("utf-8", "backslashreplace").partition(": ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import subprocess
 import sys
@@ -115,6 +116,47 @@ def test_austin_says_which_time_it_measured(tmp_path: Path) -> None:
     stacks = Stacks.of(profile.tables)
     assert [stacks.line(s) for s in profile.tables["resources"]["stack"]] == [7, 9]
     assert stacks.names[stacks.path(profile.tables["resources"]["stack"][0])[-1]] == "work"
+
+
+def test_a_recording_of_austin_has_its_threads_as_labels_and_comments_also_behind_the_stacks(tmp_path: Path) -> None:
+    recorded = "P12;T0:34;a.py:main:1;a.py:work:7 100\nP12;T0:35;a.py:main:1;a.py:work:7 20\nP12;T0:34;a.py:main:1 3\n"
+    text = f"# austin: 3.7.0\n# mode: cpu\n\n{recorded}P12;T0:35 4\nP12;T0:34;a.py::8 5\n\n# duration: 300\n"
+    profile = read(tmp_path, text, "x.austin")
+    stacks, resources = Stacks.of(profile.tables), profile.tables["resources"]
+    paths = [
+        "" if at is None else ";".join(stacks.names[function] for function in stacks.path(at))
+        for at in resources["stack"]
+    ]
+    rows = zip(paths, resources["process"], resources["thread"], resources["cpu"], strict=True)
+    assert sorted(rows) == [
+        ("", "12", "0:35", 4),
+        ("[unknown]", "12", "0:34", 5),
+        ("main", "12", "0:34", 3),
+        ("main;work", "12", "0:34", 100),
+        ("main;work", "12", "0:35", 20),
+    ]
+    assert len(profile.tables["stacks"]) == 3
+    assert profile.collector.sampling["duration"] == "300"
+
+
+@pytest.mark.process
+def test_two_recordings_by_austin_have_the_same_functions(tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("austin")
+    if not program.exists():
+        pytest.skip("Austin is not installed")
+    (tmp_path / "work.py").write_text("def work():\n    sum(i * i for i in range(3_000_000))\n\n\nwork()\n")
+    paths = []
+    for number in range(2):
+        path = tmp_path / f"{number}.austin"
+        done = subprocess.run(
+            [program, "-o", path, sys.executable, str(tmp_path / "work.py")], capture_output=True, text=True
+        )
+        if not path.exists() or b"work.py" not in path.read_bytes():
+            pytest.skip(f"Austin cannot record here: {done.stderr.strip()[-200:]}")
+        paths.append(path)
+    named = [set(FoldedFormat().read(path).tables["functions"]["name"]) for path in paths]
+    assert {"<module>", "work"} <= named[0] & named[1]
+    assert not [name for name in named[0] | named[1] if re.match(r"P\d|T\d|#", str(name))]
 
 
 @pytest.mark.parametrize(
