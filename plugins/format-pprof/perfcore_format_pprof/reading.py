@@ -20,8 +20,9 @@ _PROCESSES = ("process", "process name", "process_name", "process_id", "pid")
 def profile(data: bytes, *, name: str, created: int) -> Profile:
     """FormatError where the bytes are no such message, or refer to what it does not have."""
     message = Message(data)
-    # The default metric first, as pprof shows it.
-    metrics = sorted(message.metrics, key=lambda metric: metric[0] != message.default)
+    # The default metric first, as pprof shows it: the last one where the profile names none (profile.proto).
+    default = message.default or message.metrics[-1][0]
+    metrics = sorted(message.metrics, key=lambda metric: metric[0] != default)
     recorder = SampleRecorder([ColumnSpec(each, "i64", unit, "value") for each, unit in metrics])
     order = [message.metrics.index(each) for each in metrics]
     stacks: dict[tuple[int, ...], int] = {}
