@@ -149,7 +149,10 @@ def decide(
         **attrs.asdict(end),
     )
     ids = dict.fromkeys([*named, *companions(named, known)])
-    return _write(repository, [_on(known[id], template, newest.get(id)) for id in ids])
+    # Pages know companions that no check has stored: what they decided together is decided together again.
+    others = [decision for decision in _made_with(named, newest, known) if decision.change not in ids]
+    decided = [_on(known[id], template, newest.get(id)) for id in ids]
+    return _write(repository, [*decided, *(_again(decision, template) for decision in others)])
 
 
 def withdraw(
@@ -171,6 +174,7 @@ def withdraw(
     together = [id for id in companions(ids, stored) if id in current]
     same_time = {current[id].time for id in ids}
     every = dict.fromkeys([*ids, *(id for id in together if current[id].time in same_time)])
+    every |= dict.fromkeys(decision.change for decision in _made_with(ids, current, stored))
     author, now = author or user(repository), time.time_ns()
     return _write(repository, [_withdrawal(current[id], why, author, now) for id in every])
 
@@ -301,6 +305,40 @@ def _on(change: Change, template: Decision, before: Decision | None) -> Decision
     return replace(decision, ratio=change.ratio, low=change.low, high=change.high)
 
 
+def _made_with(ids: Iterable[str], newest: Mapping[str, Decision], known: Mapping[str, Change]) -> list[Decision]:
+    """The decisions that were made at once with those about these changes, about other metrics that changed with them.
+    Of changes that are known, `companions` says which these are."""
+    leaders = [newest[id] for id in ids if id in newest and newest[id].place and not newest[id].withdrawn]
+    return [
+        decision
+        for decision in newest.values()
+        if decision.change not in known and any(_is_companion(decision, leader) for leader in leaders)
+    ]
+
+
+def _is_companion(made: Decision, leader: Decision) -> bool:
+    if not made.place or made.withdrawn or made.time != leader.time:
+        return False
+    config, metric, resource, kind, _, *versions = made.place
+    if (config, resource, kind) != (leader.place[0], leader.place[2], leader.place[3]) or metric == leader.place[1]:
+        return False
+    return not set(versions).isdisjoint(leader.place[5:])
+
+
+def _again(before: Decision, template: Decision) -> Decision:
+    """Another decision about the change of one, of which no more is known than the decision says."""
+    return replace(
+        template,
+        change=before.change,
+        time=max(template.time, before.time + 1),
+        what=before.what,
+        place=before.place,
+        ratio=before.ratio,
+        low=before.low,
+        high=before.high,
+    )
+
+
 def _withdrawal(decision: Decision, why: str, author: str, now: int) -> Decision:
     """The decision again, but withdrawn. An acceptance is withdrawn as version 0.1 did it, which reads it, too."""
     state = decision.state if decision.state == ACCEPTED else WITHDRAWN
@@ -316,6 +354,8 @@ def _decided_id(prefix: str, current: Mapping[str, Decision], stored: Mapping[st
     except NotFoundError:
         change = stored.get(next((id for id in stored if prefix and id.startswith(prefix)), ""))
         moved = decisions.of_changes([change], current) if change is not None else {}
+        if not moved and change is not None:
+            raise NotFoundError(f"nothing is decided about the change {brief(prefix)}") from None
         if not moved:
             raise
         return next(iter(moved.values())).change

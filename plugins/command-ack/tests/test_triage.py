@@ -19,6 +19,7 @@ from perfcore_testing.project import Project, new_repository
 from perfcore.errors import UsageError
 from perfcore.library import open_repository
 from perfcore.model.record import replace
+from perfcore.profile.table import column, table
 
 MS = 1_000_000
 
@@ -216,6 +217,39 @@ def test_a_change_that_no_check_stored_is_decided_about_as_a_whole(unchecked: Pr
     assert all(each["what"] and each["place"] for each in decided)
     withdrawn = unchecked.perf("check", "triage", ids["cpu"], "--as", "new", "--json").json["changed"]
     assert {each["change"] for each in withdrawn} == set(ids.values())
+
+
+def test_what_a_page_decided_together_is_decided_together_again(project: Project) -> None:
+    """Pages know the changes of all metrics; a check judges, and stores, relative time only where there is any."""
+    for number in range(12):
+        level = 1.0 + (number >= 7)
+        names = [column("benchmark", ["parse"] * 6, role="benchmark"), column("run", list(range(6)), role="order")]
+        values = [column(each, [level + run / 1e6 for run in range(6)], role="value") for each in ("relative", "cpu")]
+        project.commit(f"Change {number}")
+        history = open_repository(project.path)
+        history.register(history.save(profiles.profile({"resources": table("resources", [*names, *values])})))
+    project.perf("check", "all", code=1)
+    stored = triage.changes_by_id(open_repository(project.path).repository)
+    ids = [
+        project.perf("history", each, "--json").json["series"][0]["changes"][0]["id"] for each in ("relative", "cpu")
+    ]
+    assert list(stored) == ids[:1]
+    # By whole ids, as pages name them.
+    decided = project.perf("check", "triage", ids[1], ids[0], "--as", "accepted", "--why", "x", "--json").json[
+        "changed"
+    ]
+    assert sorted(each["change"] for each in decided) == sorted(ids)
+    for words, is_withdrawn in ((("--as", "confirmed"), False), (("--as", "new"), True)):
+        project.perf("check", "triage", ids[0][:8], *words)
+        newest = decisions.newest(open_repository(project.path).repository.store)
+        assert [newest[id].withdrawn for id in ids] == [is_withdrawn, is_withdrawn]
+        assert [newest[id].accepted for id in ids] == [False, False]
+    assert all(newest[id].place and newest[id].what for id in ids)
+
+
+def test_a_change_about_which_nothing_is_decided_is_none_that_is_not_there(slower: Project) -> None:
+    done = slower.perf("check", "triage", id_of(slower)[:8], "--as", "new", code=3)
+    assert f"nothing is decided about the change '{id_of(slower)[:8]}'" in done.err
 
 
 def test_a_change_that_is_nowhere_is_an_error_that_says_what_to_do(unchecked: Project) -> None:
