@@ -41,8 +41,7 @@ def of_series(branch: Branch, row: SeriesRow) -> bytes:
     """What became of a series: `parse | ▲ slower +5.2 %`."""
     state = data.state_of(branch, row)
     size = sentences.size_of(state.change) if state.change is not None and state.status in ("slower", "faster") else ""
-    accepted = "accepted" if state.accepted else ""
-    text = " ".join(filter(None, (sentences.SIGNS[state.status], state.status, size, accepted)))
+    text = " ".join(filter(None, (sentences.SIGNS[state.status], state.status, size, state.decision)))
     return _badge(row.name if row.primary else f"{row.name} {row.metric}", text, _COLORS.get(state.status, _NEUTRAL))
 
 

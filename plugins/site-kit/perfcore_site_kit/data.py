@@ -11,6 +11,7 @@ import msgspec
 from perfcore_view_kit.history_chart import undecided
 
 from perfcore.model import Change, MinorVersion
+from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
 from perfcore_site_kit.branch import Branch, SeriesRow
 
 Status = Literal["slower", "faster", "same", "inconclusive", "not measured"]
@@ -23,14 +24,15 @@ GROUPS = 100
 
 class SeriesState(msgspec.Struct, frozen=True, kw_only=True):
     """A series with what became of it. `change` is the last one that stands, `since` how many measured versions it is
-    old; `behind` is by how many versions its newest value is older than the newest measured version. `reason` says in a
-    few words why it is inconclusive, if it is."""
+    old; `decision` is the state by which it fails no check, where there is one. `behind` is by how many versions its
+    newest value is older than the newest measured version. `reason` says in a few words why it is inconclusive, if it
+    is."""
 
     row: SeriesRow
     status: Status
     reason: str
     change: Change | None
-    accepted: str
+    decision: str
     since: int | None
     behind: int
     version: MinorVersion
@@ -113,11 +115,19 @@ def state_of(branch: Branch, row: SeriesRow) -> SeriesState:
         status=status,
         reason=_reason(branch, row) if status == "inconclusive" else "",
         change=change,
-        accepted=branch.accepted.get(change.id, "") if change is not None else "",
+        decision=_decision(branch, change) if change is not None else "",
         since=branch.newest - position if change is not None and position >= 0 else None,
         behind=branch.newest - row.newest,
         version=branch.versions[row.newest],
     )
+
+
+def _decision(branch: Branch, change: Change) -> str:
+    """By which decision a change fails no check; empty where it does."""
+    if change.id not in branch.accepted:
+        return ""
+    words = branch.decided.get(change.id, "")
+    return next((state for state in (FALSE_ALARM, ENVIRONMENT) if words.startswith(state)), ACCEPTED)
 
 
 def last_change(branch: Branch, row: SeriesRow) -> Change | None:

@@ -69,8 +69,8 @@ def _row(view: View, state: SeriesState, is_drawn: bool, is_alone: bool) -> list
 
 
 def _status(state: SeriesState) -> str:
-    accepted = ", accepted" if state.accepted else ""
-    return f"{sentences.SIGNS[state.status]} {state.status}{accepted}"
+    decision = f", {state.decision}" if state.decision else ""
+    return f"{sentences.SIGNS[state.status]} {state.status}{decision}"
 
 
 def _since(view: View, state: SeriesState) -> Cell:

@@ -12,6 +12,7 @@ from perfcore_view_kit.form import shown
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change, MinorVersion
+from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
 from perfcore.text import percent, plural, quantity
 from perfcore_site_kit.branch import SeriesRow
 from perfcore_site_kit.data import BETTER, WORSE, Changes, ListedChange, Overview, SeriesState
@@ -26,6 +27,11 @@ SIGNS: Mapping[str, str] = {
     "same": "=",
     "inconclusive": "?",
     "not measured": "○",
+}
+_DECISIONS = {
+    ACCEPTED: ", which was accepted",
+    FALSE_ALARM: ", which is a false alarm",
+    ENVIRONMENT: ", which the environment explains",
 }
 _MOST = 40  # characters of a name within a sentence
 
@@ -84,7 +90,7 @@ def series(state: SeriesState) -> str:
         reason = "its history is too short to tell" if row.is_short else f"no change in {plural(row.points, 'version')}"
         return f"{'Not known' if row.is_short else 'No'}: {reason}; {current}."
     answer = {"slower": "Yes", "faster": "No"}.get(state.status, "No")
-    accepted = ", which was accepted" if state.accepted else ""
+    accepted = _DECISIONS.get(state.decision, "")
     return f"{answer}: {verdict_text.word(change)} {size_of(change)} since {shown(change.target)}{accepted}; {current}."
 
 
