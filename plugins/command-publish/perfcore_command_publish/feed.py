@@ -74,11 +74,11 @@ def _entry(root: ElementTree.Element, site: Site, url: str, item: ListedChange, 
         f"State: {state}." if state else "",
         change.evidence,
     ]
-    _add(entry, "summary", "\n".join(filter(None, texts)))
+    _add(entry, "summary", *filter(None, texts))
 
 
-def _add(parent: ElementTree.Element, name: str, text: str) -> None:
-    ElementTree.SubElement(parent, name).text = _xml(shown(text, 1000))
+def _add(parent: ElementTree.Element, name: str, *lines: str) -> None:
+    ElementTree.SubElement(parent, name).text = "\n".join(_xml(shown(line, 1000)) for line in lines)
 
 
 def _xml(text: str) -> str:

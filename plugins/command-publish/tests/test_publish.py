@@ -215,7 +215,9 @@ def test_the_feed_is_one_and_says_what_became_slower(measured: Project, tmp_path
     assert {"id", "title", "updated", "author"} <= set(feed.feed)
     (entry, *_) = feed.entries
     assert entry.title == "cpu of ./slow: slower +100.0 %"
-    assert f"Change {STEP}" in entry.summary
+    size, state, _ = entry.summary.split("\n")
+    assert size.endswith(f" Change {STEP}")
+    assert state == "State: new."
     assert entry.link.startswith("https://example.org/performance/change/")
     assert (tmp_path / "site" / entry.link.removeprefix("https://example.org/performance/")).is_file()
     assert len({each.id for each in feed.entries}) == len(feed.entries)
