@@ -11,11 +11,12 @@ import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from perfcore_site_kit.page_types import Draft
 from perfcore_site_kit.site import Mode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from perfcore.errors import NotFoundError, PerfError, UsageError
+from perfcore.errors import NotFoundError, PerfError, StorageError
 from perfcore.text import printable
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _ALWAYS = {
 _PLAIN_POLICY = "default-src 'none'; frame-ancestors 'none'"
 _READING = ("GET", "HEAD")
 EVENTS = "/events"
+_FILLED_IN = ("state", "why", "fixed_in", "until")
 
 
 class RefusedError(Exception):
@@ -115,9 +117,24 @@ class Application:
 
         try:
             await triage.decide(form, self._sites)
-        except UsageError as error:
-            raise RefusedError(400, f"{printable(error.message)}. {printable(error.hint or '')}") from error
+        except PerfError as error:
+            return await self._form_again(request, form, error)
         return answer(303, b"", {"Location": request.url.path, "Content-Security-Policy": _PLAIN_POLICY})
+
+    async def _form_again(self, request: Request, form: Mapping[str, str], error: PerfError) -> Response:
+        """The page with the form as it was sent, and what is wrong with it."""
+        # Options of a command are no hint here: the form has a field for each.
+        hint = "" if "--" in (error.hint or "") else error.hint
+        sent = {name: form[name] for name in _FILLED_IN if name in form}
+        draft = Draft(problem=f"{'. '.join(filter(None, (error.message, hint)))}.", **sent)
+        address = request.url.path.removeprefix("/")
+        page = await asyncio.wrap_future(self._sites.submit_draft(address, self._mode, draft))
+        headers = {
+            "Referrer-Policy": "same-origin",
+            "Content-Security-Policy": f"{page.policy}; frame-ancestors 'none'",
+            "Content-Type": page.media_type,
+        }
+        return answer(500 if isinstance(error, StorageError) else 400, page.content, headers)
 
     def _check_host(self, request: Request) -> None:
         hosts = request.headers.getlist("host")

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_site_kit.page_types import Draft
 from perfcore_site_kit.site import Mode, Page, Site, SiteOptions
 
 from perfcore.model.listener import SilentListener
@@ -83,6 +84,10 @@ class SiteCache:
     def submit(self, address: str, mode: Mode) -> Future[TaggedPage]:
         """The page of an address, when it is made. NotFoundError where there is none."""
         return self._worker.submit(self._page, address, mode)
+
+    def submit_draft(self, address: str, mode: Mode, draft: Draft) -> Future[Page]:
+        """The same with a form that is filled in. It is not kept."""
+        return self._worker.submit(lambda: self._site.render(self._site.parse(address), mode, draft))
 
     def call(self, work: Callable[[Site], object]) -> Future[object]:
         """Anything else that uses the store, in the same thread. It does not look whether the store has changed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ async def decide(form: Mapping[str, str], sites: SiteCache) -> None:
     if not change or not set(change) <= _DIGITS:
         raise UsageError("the form names no change")
     state, why, fixed_in = (form.get(name, "").strip() for name in ("state", "why", "fixed_in"))
-    until = [word for word in form.get("until", "").split() if word]
+    until = re.sub(r"\s+%", "%", form.get("until", "")).split()  # as `+8 %` is written everywhere
 
     def write(site: Site) -> None:
         from perfcore_command_ack import triage

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from perfcore_view_kit.chart import ChartOptions
 
 from perfcore.errors import NotFoundError, PerfError
@@ -62,8 +62,8 @@ def change_page(view: View) -> Mapping[str, Any]:
         "code": _code(view, before, after, row.config_id),
         "compare": _compare(view, before, after),
         "command": _command(row.command, before, change, len(commits)),
-        "log": [_log_entry(decision) for decision in decisions.log(view.site.repository, change.id)],
-        "triage": {"token": view.mode.token, "change": change.id, "states": STATES} if view.mode.writable else None,
+        "log": [_log_entry(decision) for decision in decisions.log(view.site.repository, change)],
+        "triage": _form(view, change) if view.mode.writable else None,
     }
 
 
@@ -113,6 +113,11 @@ def _facts(change: Change, item: data.ListedChange) -> list[tuple[str, str]]:
         ("Id", change.id),
     ]
     return [(name, text) for name, text in facts if text]
+
+
+def _form(view: View, change: Change) -> Mapping[str, Any]:
+    """The form by which people decide, with what was sent where it could not be written."""
+    return {"token": view.mode.token, "change": change.id, "states": STATES, **asdict(view.draft)}
 
 
 def _log_entry(decision: Decision) -> Mapping[str, str]:

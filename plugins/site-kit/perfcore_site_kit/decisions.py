@@ -10,13 +10,16 @@ from perfcore_command_kit import decisions
 from perfcore.analysis.note_keys import ACCEPTED_FILE
 
 if TYPE_CHECKING:
+    from perfcore.model import Change
     from perfcore.model.decisions import Decision
     from perfcore.repository.repository import Repository
 
 
-def log(repository: Repository, change: str) -> list[Decision]:
-    """Every decision about a change, the newest first."""
-    return [decision for decision in reversed(decisions.every(repository.store)) if decision.change == change]
+def log(repository: Repository, change: Change) -> list[Decision]:
+    """Every decision about a change, the newest first, also those from when it seemed to be at another version."""
+    standing = decisions.of_changes([change], decisions.newest(repository.store))
+    ids = {change.id, *(decision.change for decision in standing.values())}
+    return [decision for decision in reversed(decisions.every(repository.store)) if decision.change in ids]
 
 
 def stamp(repository: Repository) -> tuple[str, ...]:

@@ -31,6 +31,17 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
         return f"Mode(links={self.links!r}, writable={self.writable!r})"
 
 
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that was sent and could not be written: why, and what people had filled in."""
+
+    problem: str = ""
+    state: str = ""
+    why: str = ""
+    fixed_in: str = ""
+    until: str = ""
+
+
+NO_DRAFT = Draft()
 SERVER, FILES = Mode(links="server"), Mode(links="files")
 
 

@@ -24,7 +24,7 @@ from perfcore.errors import NotFoundError
 from perfcore.text import percent, plural, quantity
 from perfcore_site_kit import paths, sentences
 from perfcore_site_kit.compiled import CompiledTemplates
-from perfcore_site_kit.page_types import DATA, Mode, Page
+from perfcore_site_kit.page_types import DATA, NO_DRAFT, Draft, Mode, Page
 from perfcore_site_kit.pages import PAGES
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class Renderer:
         self.site = site
         self._environment = _environment()
 
-    def render(self, path: PagePath, mode: Mode) -> Page:
+    def render(self, path: PagePath, mode: Mode, draft: Draft = NO_DRAFT) -> Page:
         """A page. NotFoundError where there is none of this path."""
         page = PAGES.get(path.kind)
         if page is None or (page.server_only and mode.links == "files"):
             raise NotFoundError("there is no such page")
-        view = View(self, path, mode)
+        view = View(self, path, mode, draft)
         if not page.template:
             return _document(page.document(view))
         return self._page(view, page.template, page.build(view))
@@ -103,14 +103,15 @@ class Renderer:
 
 
 class View:
-    """One page that is made: where it is, and how it links to others."""
+    """One page that is made: where it is, how it links to others, and what its form shall hold."""
 
-    def __init__(self, renderer: Renderer, path: PagePath, mode: Mode) -> None:
+    def __init__(self, renderer: Renderer, path: PagePath, mode: Mode, draft: Draft = NO_DRAFT) -> None:
         self._renderer = renderer
         self.site = site = renderer.site
         self.branch = site.branch
         self.path = path
         self.mode = mode
+        self.draft = draft
         self.files: dict[str, bytes] = {}
 
     def runs(self, row: SeriesRow, points: Sequence[Point]) -> ChartData:

@@ -16,7 +16,7 @@ from perfcore.model.listener import SilentListener
 from perfcore_site_kit import paths
 from perfcore_site_kit.branch import NOTHING, Branch, range_path, version_path
 from perfcore_site_kit.derive import Derived, derive, ranges, state_of
-from perfcore_site_kit.page_types import FILES, SERVER, Mode, Page, SiteOptions
+from perfcore_site_kit.page_types import FILES, NO_DRAFT, SERVER, Draft, Mode, Page, SiteOptions
 from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.rows import BranchRows, levels_key, points_key
 
@@ -165,9 +165,9 @@ class Site:
             raise NotFoundError("there is no such page")
         return path
 
-    def render(self, path: PagePath, mode: Mode = SERVER) -> Page:
+    def render(self, path: PagePath, mode: Mode = SERVER, draft: Draft = NO_DRAFT) -> Page:
         """A page. NotFoundError where there is none of this path."""
-        return self._renderer.render(path, mode)
+        return self._renderer.render(path, mode, draft)
 
     def render_waiting(self, path: PagePath, mode: Mode, progress: str) -> Page:
         """What stands for a page until the branch is derived for the first time."""
