@@ -17,7 +17,13 @@ from perfcore.repository.repository import Repository
 
 def branch(repository: Repository, head: str | None) -> list[ConfigHistory]:
     """The configurations along the branch that ends at `head` (None: the version that is checked out)."""
-    lines = config_histories(repository, repository.version(head))
+    version = repository.version(head)
+    lines = config_histories(repository, version)
+    if not lines and any(entries for _, entries in repository.walk(version)):
+        raise NotFoundError(
+            "no profile of a version here says its configuration, by which versions are compared",
+            hint="perf collect stores it; `perf show` and `perf diff` take imported profiles without one",
+        )
     if not lines:
         raise NotFoundError("no version here has a profile", hint="perf collect time --all --add -- COMMAND")
     return lines

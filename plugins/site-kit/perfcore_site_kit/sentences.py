@@ -39,7 +39,7 @@ _MOST = 40  # characters of a name within a sentence
 def overview(page: Overview) -> str:
     """Is it slower?"""
     if page.newest is None:
-        return "Nothing was measured on this branch yet."
+        return "Nothing that can be compared was measured on this branch yet."
     counts, total = page.counts, len(page.primary)
     slower = [state for state in page.primary if state.status == "slower"]
     if slower:
@@ -166,7 +166,7 @@ def code(difference: CodeDifference) -> str:
 def trust(primary: Sequence[SeriesRow], noisiest: SeriesRow | None, few: int, machines: int) -> str:
     """Can I trust it?"""
     if not primary:
-        return "Nothing was measured on this branch yet."
+        return "Nothing that can be compared was measured on this branch yet."
     on = f"{plural(len(primary), 'series', 'series')} on {plural(machines, 'environment')}"
     if noisiest is None:
         return f"That is not known yet: {on}, each with fewer than 4 versions."

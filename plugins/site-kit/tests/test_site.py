@@ -277,4 +277,4 @@ def test_a_reduced_series_keeps_its_spike() -> None:
 def test_a_branch_without_profiles_says_how_to_measure(project: Project) -> None:
     project.commit("Nothing measured")
     site = Site(open_repository(project.path).repository)
-    assert "Nothing was measured on this branch yet." in words(site, PagePath(paths.OVERVIEW))
+    assert "Nothing that can be compared was measured on this branch yet." in words(site, PagePath(paths.OVERVIEW))

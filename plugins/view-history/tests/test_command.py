@@ -48,3 +48,12 @@ def test_a_view_gets_its_options(project: Project) -> None:
 
 class TestHistoryCommand(HistoryCommandContract):
     """Every law of the kind command."""
+
+
+def test_imported_profiles_without_a_configuration_are_not_denied(project: Project) -> None:
+    project.commit("Measured elsewhere")
+    project.write("a.folded", "main;work 3\nmain 1\n")
+    project.perf("import", "a.folded", "--add", "--version", "HEAD")
+    done = project.perf("history", code=3)
+    assert "no profile of a version here says its configuration" in done.err
+    assert "`perf diff`" in done.err
