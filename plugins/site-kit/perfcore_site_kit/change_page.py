@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from msgspec.structs import asdict, replace
 from perfcore_view_kit.chart import ChartOptions
+from perfcore_view_kit.form import with_minus
 
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import MinorVersion, Point
@@ -108,7 +109,7 @@ def _facts(change: Change, item: data.ListedChange) -> list[tuple[str, str]]:
         ("Interval", f"{sentences.interval(change)}{level}" if sentences.interval(change) else ""),
         ("Levels", sentences.levels(change)),
         ("State", sentences.status_of(item)),
-        ("Evidence", change.evidence),
+        ("Evidence", with_minus(change.evidence)),
         ("Reason", change.reason),
         ("Id", change.id),
     ]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import percent, shown, signed
 from perfcore_view_kit.table import Cell, table
 
 from perfcore.errors import NotFoundError, PerfError
-from perfcore.text import percent, quantity
+from perfcore.text import quantity
 from perfcore_site_kit import code, paths, sentences
 from perfcore_site_kit.annotated import sources_path
 from perfcore_site_kit.branch import version_path
@@ -87,13 +87,9 @@ def _cells(row: DiffRow, unit: str, link: str) -> list[str | Cell]:
     ratio = f" ({percent(row.target / row.baseline)})" if row.baseline > 0 and row.target > 0 else ""
     return [
         Cell(shown(row.name, 100), link=link),
-        Cell(_signed(row.own or 0.0, unit), row.own),
-        Cell(f"{_signed(row.change, unit)}{ratio}", row.change),
+        Cell(signed(row.own or 0.0, shown(unit, 16)), row.own),
+        Cell(f"{signed(row.change, shown(unit, 16))}{ratio}", row.change),
         Cell(quantity(row.baseline, shown(unit, 16)), row.baseline),
         Cell(quantity(row.target, shown(unit, 16)), row.target),
         shown(row.file, 80),
     ]
-
-
-def _signed(amount: float, unit: str) -> str:
-    return ("+" if amount > 0 else "") + quantity(amount, shown(unit, 16))

@@ -8,12 +8,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import percent, shown, signed
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change, MinorVersion
 from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
-from perfcore.text import percent, plural, quantity
+from perfcore.text import plural, quantity
 from perfcore_site_kit.branch import SeriesRow
 from perfcore_site_kit.data import BETTER, WORSE, Changes, ListedChange, Overview, SeriesState
 
@@ -159,7 +159,7 @@ def code(difference: CodeDifference) -> str:
         return f"No function differs: {total}."
     first = rows.rows[0]
     own_change = first.own if first.own is not None else first.change
-    size = ("+" if own_change > 0 else "") + quantity(own_change, shown(rows.unit, 16))
+    size = signed(own_change, shown(rows.unit, 16))
     return f"{shown(first.name, 60)} changed most, by {size} of its own; {total}."
 
 

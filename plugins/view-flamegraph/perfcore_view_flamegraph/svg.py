@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from perfcore.text import clip, percent, quantity
+from perfcore_view_kit.form import MINUS, percent
+
+from perfcore.text import clip, quantity
 from perfcore_view_flamegraph import palette
 from perfcore_view_flamegraph.palette import DARK, LIGHT
 
@@ -114,7 +116,8 @@ def _sign(baseline: Number, target: Number) -> str:
     if not word.endswith("%"):
         return word
     percents = 100 * (target / baseline - 1)
-    return f"{percents:+.0f}%" if abs(percents) >= 1 else f"{percents:+.1g}%"
+    text = f"{percents:+.0f}%" if abs(percents) >= 1 else f"{percents:+.1g}%"
+    return text if percents > 0 else f"{MINUS}{text[1:]}"
 
 
 def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, width: float, fill: str) -> str:

@@ -335,7 +335,7 @@ def test_a_difference_is_said_in_signs_and_words(window: Any, opened: Opener) ->
     target = {**PROGRAM, ("main", "write", "read"): 25, ("main", "cache"): 20}
     del target[("start",)]
     opened(Amounts().diff(of(PROGRAM), of(target)), name="0@p -> 1@p")
-    assert "baseline 0@p, target 1@p; samples: 100 → 85, -15.0 %" in window.run(
+    assert "baseline 0@p, target 1@p; samples: 100 → 85, −15.0 %" in window.run(
         "document.querySelector('header').textContent"
     )
     assert text(window, "legend").startswith("gonelessthe samemorenewfrom 0@p to 1@p")

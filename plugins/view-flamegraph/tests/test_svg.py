@@ -91,7 +91,7 @@ def test_a_difference_says_its_sides_and_signs() -> None:
     )
     picture = ElementTree.fromstring(text(difference))
     shown = ["".join(element.itertext()) for element in picture.iter(f"{SVG}text")]
-    assert {"a +50%", "b gone", "c", "d new", "e -0.3%", "f ×20"} <= set(shown)
+    assert {"a +50%", "b gone", "c", "d new", "e −0.3%", "f ×20"} <= set(shown)
     assert {"gone", "less", "the same", "more", "new"} <= set(shown)
     fills = {
         box.findtext(f"{SVG}text"): found.attrib["fill"]

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import percent, shown
 from perfcore_view_kit.history_chart import title, unit_text
 
 from perfcore.errors import NotFoundError
-from perfcore.text import percent, plural
+from perfcore.text import plural
 
 if TYPE_CHECKING:
     from perfcore.model import MetricHistory, MinorVersion

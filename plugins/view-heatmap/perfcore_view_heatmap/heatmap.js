@@ -27,7 +27,7 @@ function heatmap(figure, data) {
   function percentText(value) {
     const change = (value - 1) * 100;
     if (Math.abs(change) >= 1000) return `×${Number(value.toPrecision(3))}`;
-    return `${change < 0 ? "-" : "+"}${Math.abs(change).toFixed(1)} %`;
+    return `${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(1)} %`;
   }
 
   /** The version in a column of pixels that is farthest from the baseline. */

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from perfcore_view_kit import palette, svg
+from perfcore_view_kit.form import percent
 
-from perfcore.text import percent
 from perfcore_view_heatmap.grid import Grid, Row
 
 _LABEL, _ROW, _TOP = 260, 18, 30  # pixels

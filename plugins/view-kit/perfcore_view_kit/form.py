@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import re
 import sys
 from typing import TYPE_CHECKING
 
+from perfcore import text as texts
 from perfcore.text import clip, encodable, printable
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 FORMS = ("auto", "text", "html", "svg")
 FORM_HELP = "auto: html and svg for a file with such a name, else text."
 _BY_SUFFIX = {".html": "html", ".htm": "html", ".svg": "svg"}
+MINUS = "\N{MINUS SIGN}"
+_NEGATIVE = re.compile(r"(?<![\w.-])-(?=[0-9.]+ ?%)")
 _LONGEST = 160  # characters of a name
 
 
@@ -34,6 +38,21 @@ def shown(text: str, most: int = _LONGEST) -> str:
     if len(text) <= most and text.isascii() and text.isprintable():  # as nearly always
         return text
     return clip(encodable(printable(text)), most)
+
+
+def percent(ratio: float) -> str:
+    """`+4.2 %` for the ratio 1.042, `−4.2 %` for 0.958: pages write a minus sign, terminals a hyphen."""
+    return texts.percent(ratio).replace("-", MINUS)
+
+
+def signed(amount: float, unit: str) -> str:
+    """`+12.3 ms` or `−12.3 ms`, for the difference of two amounts."""
+    return ("+" if amount > 0 else MINUS if amount < 0 else "") + texts.quantity(abs(amount), unit)
+
+
+def with_minus(text: str) -> str:
+    """A sentence of a check, which is for terminals, too, as pages write its percentages."""
+    return _NEGATIVE.sub(MINUS, text)
 
 
 def framed(title: str, summary: str, main: str) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
 from perfcore.model import EMPTY
-from perfcore.text import percent, plural, quantity
+from perfcore.text import plural, quantity
 from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import percent, shown
 from perfcore_view_kit.runs import band_text, interval_of_ordered, median_of_ordered
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_testing import hostile
 from perfcore_testing.pages import assert_self_contained
+from perfcore_view_kit import form
 from perfcore_view_kit.colors import contrast
 from perfcore_view_kit.page import embedded, filled, page, source
 
@@ -62,3 +63,11 @@ def test_a_foreign_script_does_not_run(window: Any, tmp_path: Path) -> None:
     window.frames()
     assert window.run("window.hacked") is None
     assert len(window.problems) == 1
+
+
+def test_pages_write_a_minus_sign() -> None:
+    """Not a hyphen, at which lines break, and which the scripts of pages do not write."""
+    assert [form.percent(ratio) for ratio in (0.9, 1.0, 1.1, 20)] == ["−10.0 %", "+0.0 %", "+10.0 %", "×20"]
+    assert [form.signed(amount, "ns") for amount in (-2e6, 0, 3)] == ["−2 ms", "0 ns", "+3 ns"]
+    said = "level 5 ms → 4 ms (95 %: -21.5 % to -9 %); with a-10 of x-5%, p=1e-05"
+    assert form.with_minus(said) == "level 5 ms → 4 ms (95 %: −21.5 % to −9 %); with a-10 of x-5%, p=1e-05"

@@ -15,7 +15,7 @@ from perfcore_view_histogram.page import HEAD as RUNS_HEAD
 from perfcore_view_histogram.page import row as runs_row
 from perfcore_view_histogram.pictures import picture
 from perfcore_view_kit import chart
-from perfcore_view_kit.form import framed, shown
+from perfcore_view_kit.form import framed, shown, with_minus
 from perfcore_view_kit.history_chart import change_text, history_chart, standing, undecided
 from perfcore_view_kit.page import page
 from perfcore_view_kit.table import table
@@ -113,7 +113,7 @@ def _change_cells(row: Row) -> tuple[str, ...]:
 
 
 def _certainty(row: Row, change: Change) -> str:
-    parts = [shown(change.evidence, 300)]
+    parts = [shown(with_minus(change.evidence), 300)]
     if change.p_value is not None and not _TELLS_P.search(change.evidence):
         parts.append(f"p {change.p_value:.2g}")
     if change.reason:

@@ -109,7 +109,7 @@ def test_a_label_has_the_name_first_and_never_cuts_a_percentage() -> None:
     after = counted({f"main;function_{n}": 200 for n in range(30)})
     (picture,) = re.findall(r'<svg class="flame".*?</svg>', shown(profiles.subject(before, after)), re.DOTALL)
     labels = re.findall(r"/><text [^>]*>([^<]*)</text></g>", picture)
-    assert labels[:2] == ["all -80%", "main -80%"]
+    assert labels[:2] == ["all −80%", "main −80%"]
     assert set(labels[2:]) == {"fu…"}
 
 
