@@ -99,6 +99,11 @@ def test_the_page_is_accessible_in_the_browser(window: Any, tmp_path: Path, axe:
         window.open(path.as_uri(), "th button")
         assert violations(window, axe) == []
         assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+        # Of a picture that is squeezed into 400 pixels the letters had less than 5 pixels.
+        assert window.run("document.querySelector('svg.picture').getScreenCTM().a * 11") >= 8
+    window.run("document.querySelector('.still').focus()")
+    window.press("ArrowRight")
+    window.settle("document.querySelector('.still').scrollLeft > 0")
     window.run("document.querySelectorAll('th button')[2].click()")
     assert window.run("document.querySelector('tbody th').textContent") == "sort"
     assert window.problems == []
