@@ -65,16 +65,18 @@ def test_nothing_is_decided_at_first(slower: Project) -> None:
 @pytest.mark.parametrize(
     ("state", "word", "passes"),
     [
-        ("confirmed", "slower", False),
-        ("accepted", "accepted", True),
-        ("false-alarm", "false alarm", True),
+        ("confirmed", "slower", ""),
+        ("accepted", "accepted", "1 change accepted"),
+        ("false-alarm", "false alarm", "1 change a false alarm"),
+        ("environment", "environment", "1 change of the environment"),
     ],
 )
-def test_the_state_is_shown_by_every_command(slower: Project, state: str, word: str, passes: bool) -> None:
+def test_the_state_is_shown_by_every_command(slower: Project, state: str, word: str, passes: str) -> None:
     done = slower.perf("check", "triage", id_of(slower)[:8], "--as", state, "--why", "we looked", "--author", "Ann")
     state = state.replace("-", " ")
     assert done.out.startswith(f"{state}: {id_of(slower)} slower +100.0 % cpu")
     checked = slower.perf("check", code=0 if passes else 1)
+    assert checked.lines[-1].endswith(passes)
     line = next(line for line in checked.lines if " cpu " in line)
     assert line.startswith(word)
     assert "by Ann: we looked" in line
@@ -83,7 +85,7 @@ def test_the_state_is_shown_by_every_command(slower: Project, state: str, word: 
     assert f"{state} by " in slower.perf("check", "--format", "markdown", code=None).out
     (row,) = (c for c in slower.perf("check", "--json", code=None).json["changes"] if c["metric"] == "cpu")
     assert (row["decision"]["state"], row["decision"]["author"], row["fails"]) == (state, "Ann", not passes)
-    assert (row["accepted"] is not None) == passes
+    assert (row["accepted"] is not None) == bool(passes)
     assert slower.perf("check", "triage").out.split()[1:2] == [state.split()[0]]
 
 

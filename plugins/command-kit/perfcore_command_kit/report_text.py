@@ -9,13 +9,15 @@ from perfcore_check_kit import conclusions
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
-from perfcore.model.decisions import Standing
+from perfcore.model.decisions import ENVIRONMENT, FALSE_ALARM, Standing
 from perfcore.text import percent, plural, printable, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perfcore.model import Change, Unpaired
+
+_DECIDED = {FALSE_ALARM: "a false alarm", ENVIRONMENT: "of the environment"}
 
 
 def size(change: Change) -> str:
@@ -99,4 +101,5 @@ def way_to_decide(changes: Sequence[Change]) -> str:
 
 def _states(result: CheckResult) -> str:
     """`accepted`, or what else people decided by which changes fail no check."""
-    return " or ".join(sorted({printable(decision.state) for decision in result.accepted.values()}))
+    states = sorted({decision.state for decision in result.accepted.values()})
+    return " or ".join(_DECIDED.get(state) or printable(state) for state in states)

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
-from perfcore_view_kit.history_chart import undecided
+from perfcore_view_kit.history_chart import silencing_state, undecided
 
 from perfcore.model import Change, MinorVersion
-from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
 from perfcore_site_kit.branch import Branch, SeriesRow
 
 Status = Literal["slower", "faster", "same", "inconclusive", "not measured"]
@@ -115,19 +114,11 @@ def state_of(branch: Branch, row: SeriesRow) -> SeriesState:
         status=status,
         reason=_reason(branch, row) if status == "inconclusive" else "",
         change=change,
-        decision=_decision(branch, change) if change is not None else "",
+        decision=silencing_state(change, branch.accepted, branch.decided) if change is not None else "",
         since=branch.newest - position if change is not None and position >= 0 else None,
         behind=branch.newest - row.newest,
         version=branch.versions[row.newest],
     )
-
-
-def _decision(branch: Branch, change: Change) -> str:
-    """By which decision a change fails no check; empty where it does."""
-    if change.id not in branch.accepted:
-        return ""
-    words = branch.decided.get(change.id, "")
-    return next((state for state in (FALSE_ALARM, ENVIRONMENT) if words.startswith(state)), ACCEPTED)
 
 
 def last_change(branch: Branch, row: SeriesRow) -> Change | None:

@@ -7,25 +7,32 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 from perfcore_view_kit.form import shown
-from perfcore_view_kit.history_chart import decision_on
+from perfcore_view_kit.history_chart import decision_on, silencing_state
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
+from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
 from perfcore.text import plural
 
 WORSE, BETTER = ("degradation", "drift"), ("optimization", "improving drift")
+_DECIDED = {ACCEPTED: "accepted", FALSE_ALARM: "a false alarm", ENVIRONMENT: "of the environment"}
 _SAME, _INCONCLUSIVE = "same", "cannot tell"
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One comparison: what was compared, and the verdict. `decision` is what people decided about the change in words,
-    and `accepted` whether it fails no check by it."""
+    and `state` the state by which it fails no check."""
 
     name: str
     metric: str
     change: Change
     decision: str = ""
-    accepted: bool = False
+    state: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it fails no check by what people decided."""
+        return bool(self.state)
 
     @property
     def word(self) -> str:
@@ -64,7 +71,7 @@ def rows(changes: Sequence[Change], accepted: Mapping[str, str], decided: Mappin
             metric=shown(change.contract or change.metric),
             change=change,
             decision=decision_on(change, accepted, decided),
-            accepted=change.id in accepted,
+            state=silencing_state(change, accepted, decided),
         )
         for change in changes
     ]
@@ -81,7 +88,8 @@ def summary(ranked: Sequence[Row]) -> str:
     counts: dict[str, int] = {}
     for row in ranked:
         counts[row.word] = counts.get(row.word, 0) + 1
-    accepted = sum(row.accepted for row in ranked)
+    accepted = [row.state for row in ranked if row.state]
+    states = " or ".join(_DECIDED[state] for state in _DECIDED if state in accepted)
     parts = [f"{count} {word}" for word, count in counts.items()]
-    suffix = f"; {accepted} of these accepted" if accepted else ""
+    suffix = f"; {len(accepted)} of these {states}" if accepted else ""
     return f"{plural(len(ranked), 'comparison')}: {', '.join(parts)}{suffix}."

@@ -24,7 +24,7 @@ def lines(ranked: Sequence[Row], *, columns: int | None, ascii: bool) -> list[st
 def _cells(row: Row, scale: float, ascii: bool) -> tuple[str, ...]:
     change = row.change
     size = percent(change.ratio) if row.effect is not None and change.ratio else "-"
-    word = "accepted" if row.accepted else row.word
+    word = row.state or row.word
     amounts = (quantity(value, printable(change.unit)) for value in (change.baseline_value, change.target_value))
     before, after = map(encodable, amounts)
     return word, size, _drawn(row, scale, ascii), before, after, f"{row.metric} of {row.name}"

@@ -70,6 +70,18 @@ def test_the_first_sentence_counts_the_verdicts() -> None:
     assert "<h1>v1.0 → v1.1</h1>" in page
 
 
+def test_a_false_alarm_is_not_called_accepted() -> None:
+    alarm = {"01" * 20: "false alarm by Ann: a backup ran"}
+    for form in ("html", "text"):
+        output = FakeOutput(width=None)
+        subject = ViewData(changes=CHANGES, names=("v1.0", "v1.1"), accepted=ACCEPTED, decided=alarm)
+        CompareView(CompareSettings(format=form)).render(subject, output)
+        said = re.sub(r"<(script|style)>.*?</\1>", "", output.text, flags=re.DOTALL)
+        assert "1 of these a false alarm." in said
+        assert "accepted" not in said
+        assert len(re.findall("false alarm", said)) == 2
+
+
 def test_every_metric_is_shown_when_asked() -> None:
     assert len(rows(shown(*CHANGES, format="html", all_metrics=True))) == 7
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
 from perfcore.model import EMPTY
+from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
 from perfcore.text import plural, quantity
 from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
 from perfcore_view_kit.form import percent, shown
@@ -104,6 +105,14 @@ def decision_on(change: Change, accepted: Mapping[str, str], decided: Mapping[st
     """What people decided about a change, in words; empty where nobody did."""
     reason = accepted.get(change.id, "")
     return shown(decided.get(change.id, "") or (f"accepted: {reason}" if reason else ""))
+
+
+def silencing_state(change: Change, accepted: Mapping[str, str], decided: Mapping[str, str]) -> str:
+    """`accepted`, `false alarm` or `environment`: by which decision a change fails no check; empty where it does."""
+    if change.id not in accepted:
+        return ""
+    words = decided.get(change.id, "")
+    return next((state for state in (FALSE_ALARM, ENVIRONMENT) if words.startswith(state)), ACCEPTED)
 
 
 def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
