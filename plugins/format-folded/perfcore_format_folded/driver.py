@@ -24,6 +24,7 @@ from perfcore_format_folded import frames, reading
 _HEAD = 4096
 _BUFFER = 1 << 20  # bytes: of a large file most lines lie in one
 _LINE = re.compile(rb"[^\n]* -?[0-9]+(\.[0-9]+)?\r?")
+_AUSTIN_MODES = {"wall": ("wall", "us"), "cpu": ("cpu", "us"), "memory": ("memory", "B")}
 # By convention of stackcollapse-*.pl, async-profiler and Austin.
 _SUFFIXES = (".folded", ".collapsed", ".austin")
 
@@ -147,9 +148,9 @@ def _written(amount: int | float) -> str:
 
 
 def _amounts(facts: Mapping[str, str], values: list[int | float]) -> Column:
-    """Austin says which time its numbers are microseconds of; the others count samples."""
+    """Austin says which time its numbers are microseconds of, or that they are bytes; the others count samples."""
     if any(isinstance(value, float) for value in values):
         values = [float(value) for value in values]
     mode = facts.get("mode", "") if "austin" in facts else ""
-    name, unit = (mode, "us") if mode in ("wall", "cpu") else ("samples", "")
+    name, unit = _AUSTIN_MODES.get(mode, ("samples", ""))
     return column(name, values, unit=unit, role="value")

@@ -139,6 +139,12 @@ def test_a_recording_of_austin_has_its_threads_as_labels_and_comments_also_behin
     assert profile.collector.sampling["duration"] == "300"
 
 
+def test_austin_records_bytes_too(tmp_path: Path) -> None:
+    text = "# austin: 3.7.0\n# mode: memory\n\nP12;T0:34;:INVALID: 184320\nP12;T0:34;a.py:work:7 4096\n"
+    column = read(tmp_path, text, "x.austin").tables["resources"].values()[0]
+    assert (column.name, column.unit, sum(column)) == ("memory", "B", 188416)
+
+
 @pytest.mark.process
 def test_two_recordings_by_austin_have_the_same_functions(tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("austin")
