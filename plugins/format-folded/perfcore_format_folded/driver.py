@@ -6,6 +6,7 @@ import decimal
 import math
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -24,7 +25,8 @@ from perfcore_format_folded import frames, reading
 _HEAD = 4096
 _BUFFER = 1 << 20  # bytes: of a large file most lines lie in one
 _LINE = re.compile(rb"[^\n]* -?[0-9]+(\.[0-9]+)?\r?")
-_AUSTIN_MODES = {"wall": ("wall", "us"), "cpu": ("cpu", "us"), "memory": ("memory", "B")}
+# What Austin counts by its mode, and in which unit; it counts microseconds.
+_AUSTIN_MODES = {"wall": ("wall", "ns", 1000), "cpu": ("cpu", "ns", 1000), "memory": ("memory", "B", 1)}
 # By convention of stackcollapse-*.pl, async-profiler and Austin.
 _SUFFIXES = (".folded", ".collapsed", ".austin")
 
@@ -152,5 +154,9 @@ def _amounts(facts: Mapping[str, str], values: list[int | float]) -> Column:
     if any(isinstance(value, float) for value in values):
         values = [float(value) for value in values]
     mode = facts.get("mode", "") if "austin" in facts else ""
-    name, unit = _AUSTIN_MODES.get(mode, ("samples", ""))
+    name, unit, factor = _AUSTIN_MODES.get(mode, ("samples", "", 1))
+    if factor != 1:
+        values = [value * factor for value in values]
+        if any(abs(value) > sys.float_info.max for value in values):
+            raise FormatError("a time is larger than numbers are stored")
     return column(name, values, unit=unit, role="value")

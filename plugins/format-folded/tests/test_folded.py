@@ -112,7 +112,7 @@ def test_austin_says_which_time_it_measured(tmp_path: Path) -> None:
     )
     profile = read(tmp_path, text, "x.austin")
     column = profile.tables["resources"].values()[0]
-    assert (column.name, column.unit, list(column)) == ("wall", "us", [1500, 20])
+    assert (column.name, column.unit, list(column)) == ("wall", "ns", [1_500_000, 20_000])
     stacks = Stacks.of(profile.tables)
     assert [stacks.line(s) for s in profile.tables["resources"]["stack"]] == [7, 9]
     assert stacks.names[stacks.path(profile.tables["resources"]["stack"][0])[-1]] == "work"
@@ -129,14 +129,19 @@ def test_a_recording_of_austin_has_its_threads_as_labels_and_comments_also_behin
     ]
     rows = zip(paths, resources["process"], resources["thread"], resources["cpu"], strict=True)
     assert sorted(rows) == [
-        ("", "12", "0:35", 4),
-        ("[unknown]", "12", "0:34", 5),
-        ("main", "12", "0:34", 3),
-        ("main;work", "12", "0:34", 100),
-        ("main;work", "12", "0:35", 20),
+        ("", "12", "0:35", 4000),
+        ("[unknown]", "12", "0:34", 5000),
+        ("main", "12", "0:34", 3000),
+        ("main;work", "12", "0:34", 100_000),
+        ("main;work", "12", "0:35", 20_000),
     ]
     assert len(profile.tables["stacks"]) == 3
     assert profile.collector.sampling["duration"] == "300"
+
+
+def test_times_of_austin_beyond_the_largest_float_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="larger than numbers are stored"):
+        read(tmp_path, f"# austin: 3.7.0\n# mode: wall\n\nP12;T0:34;a.py:work:7 1{'0' * 307}\n", "x.austin")
 
 
 def test_austin_records_bytes_too(tmp_path: Path) -> None:
