@@ -197,7 +197,7 @@ class _Run(msgspec.Struct, frozen=True):
             if pairs or not findings.conclusions:
                 # A method that scans cannot compare two versions: the configured one does.
                 pairwise = replace(self, options=replace(options, method=None if scan else options.method))
-                findings = findings.merge(pairwise._of_pairs(pairs, registered=True))
+                findings = findings.merge(pairwise._of_pairs(pairs, registered=True, lines=lines))
         return findings
 
     def _of_scan(self, scan: HistoryCheck, lines: Sequence[ConfigHistory], ancestors: Container[str]) -> Findings:
@@ -223,10 +223,14 @@ class _Run(msgspec.Struct, frozen=True):
             versions=_full_ids(lines),
         )
 
-    def _of_pairs(self, pairs: Iterable[Pairing | Unpaired], *, registered: bool) -> Findings:
+    def _of_pairs(
+        self, pairs: Iterable[Pairing | Unpaired], *, registered: bool, lines: Sequence[ConfigHistory] = ()
+    ) -> Findings:
+        """The verdicts on pairs; those of a history, if they are of `lines`."""
         from perfcore.model import Unpaired
         from perfcore_check_kit.benchmark_pairs import expanded
         from perfcore_check_kit.pair_checks import run_checks
+        from perfcore_check_kit.short_histories import settled
 
         candidates = list(expanded(pairs, self.repository.config.get("benchmarks.renamed")))
         verdicts = run_checks(
@@ -237,6 +241,8 @@ class _Run(msgspec.Struct, frozen=True):
             thresholds=self.options.thresholds,
             progress=self.listener.progress,
         )
+        if lines:
+            verdicts = settled(verdicts, lines)
         for index, verdict in enumerate(verdicts):
             measured = {change.metric for change in verdict.changes}
             judged = tuple(c for c in verdict.changes if is_judged(c.metric, measured, self._named))

@@ -14,16 +14,19 @@ def of_comparisons(changes: Sequence[Change], allowed: int = 0) -> str:
     primary = [change for change in changes if change.primary and not change.contract and not change.until]
     if not primary and not allowed:
         return "nothing was compared"
-    counts = Counter(change.kind for change in primary)
+    reverted = sum(bool(change.undone) for change in primary)
+    counts = Counter(change.kind for change in primary if not change.undone)
     parts = [
         plural(counts["degradation"], "regression"),
         plural(counts["optimization"], "improvement"),
         f"{counts['same']} unchanged",
     ]
+    if reverted:
+        parts.append(f"{reverted} reverted")
     if counts["cannot tell"]:
         parts.append(f"{counts['cannot tell']} inconclusive")
     others = sum(c.kind == "degradation" and not c.primary and not c.contract for c in changes)
-    if others and not counts["degradation"]:
+    if others and all(change.kind != "degradation" for change in primary):
         parts.append(f"{plural(others, 'other metric')} worse")
     if allowed:
         parts.append(f"{allowed} allowed by a contract")

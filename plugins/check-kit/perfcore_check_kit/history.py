@@ -61,7 +61,7 @@ class HistoryCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, phases: Phases, driver: object, options: Mapping[str, object]) -> HistoryCheck:
-        facts = [phases.info.name, phases.info.version, options, _code_stamp(driver)]
+        facts = [phases.info.name, phases.info.version, options, code_stamp(driver)]
         key = json.dumps(facts, sort_keys=True, default=str)
         return cls(phases=phases, key=key, many=hasattr(driver, "scan_many"))
 
@@ -317,7 +317,7 @@ def _digest(data: bytes) -> str:
     return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
-def _code_stamp(driver: object) -> list[tuple[str, int, int]]:
+def code_stamp(driver: object) -> list[tuple[str, int, int]]:
     """What tells the code of a check from an earlier one, whose results no longer hold: versions change less often."""
     module = sys.modules.get(type(driver).__module__)
     if (file := getattr(module, "__file__", None)) is None:

@@ -38,11 +38,13 @@ def run_checks(
     metric: str | None = None,
     thresholds: Mapping[str, float] = EMPTY,
     lines: Sequence[ConfigHistory] = (),
+    comparisons: int = 0,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> list[MethodVerdicts]:
     """The verdicts on all pairings, by one method, or by those that the rules of the configuration name. What is
     aside decides nothing. `thresholds` are beside those that are configured; `metric` decides instead of the primary
-    one. `lines` are those of a branch that was walked already, which the history of its versions is taken from."""
+    one. `lines` are those of a branch that was walked already, which the history of its versions is taken from.
+    `comparisons` are made at once, if more than these."""
     drivers = {method: _driver(repository, method)} if method else {}
     verdicts: list[MethodVerdicts] = []
 
@@ -51,12 +53,13 @@ def run_checks(
         versions = [pair.target.version or pair.baseline.version for pair in pairs if pair.config_id == config_id]
         return _newest(repository, config_id, versions[-1], lines) if versions[-1] else ()
 
+    most = max(len(pairs), comparisons)
     for index, pairing in enumerate(pairs):
         progress(index, len(pairs), pairing.label)
         smallest = combined(pairing.thresholds, thresholds)
         # The more pairs, the likelier one of them looks like a change by chance: a check has to be surer.
         read = functools.partial(_of, history, pairing)
-        question = replace(pairing, comparisons=len(pairs), thresholds=smallest, history=read, metric=metric)
+        question = replace(pairing, comparisons=most, thresholds=smallest, history=read, metric=metric)
         for name in (method,) if method else methods(repository, pairing):
             if name not in drivers:
                 drivers[name] = _driver(repository, name)

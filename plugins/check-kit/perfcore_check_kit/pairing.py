@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from perfcore.errors import UsageError
+from perfcore.errors import FormatError, NotFoundError, UsageError
 from perfcore.model import Pairing, Sample, Unpaired
 from perfcore.model.record import replace
 from perfcore_check_kit.thresholds import thresholds_of
@@ -15,6 +15,7 @@ from perfcore_check_kit.thresholds import thresholds_of
 if TYPE_CHECKING:
     from perfcore.model import Entry, Profile
     from perfcore.repository.repository import Repository
+    from perfcore_check_kit.series import ConfigHistory
 
 _UNKNOWN = "the profile does not say its configuration (config_id)"
 
@@ -95,6 +96,21 @@ def of_history(
                 yield _unpaired(group[0], version, _elsewhere(measured[key.config_id]))
             last[key] = version, group
             measured[key.config_id] = version
+
+
+def of_line(repository: Repository, line: ConfigHistory, metrics: Container[str]) -> Iterator[Pairing]:
+    """The versions of a line, each against the one before it in the same environment, by these metrics. Profiles that
+    cannot be read are left out."""
+    last: dict[str, Sample] = {}
+    for measured in line.versions:
+        readable = (profile for id in measured.profiles for profile in _readable(repository, id))
+        profiles = tuple(_reduced(profile, metrics) for profile in readable)
+        if not profiles:
+            continue
+        sample = Sample(version=measured.version.id, profiles=profiles)
+        if measured.environment in last:
+            yield _pair(repository, last[measured.environment], sample)
+        last[measured.environment] = sample
 
 
 def of_profiles(
@@ -193,6 +209,23 @@ def _sample(repository: Repository, version: str, entries: Sequence[Entry]) -> S
     """Each profile once, under however many names it is registered."""
     unique = dict.fromkeys(entry.profile for entry in entries)  # runs that count twice would look like evidence
     return Sample(version=version, profiles=tuple(map(repository.store.load, unique)))
+
+
+def _reduced(profile: Profile, metrics: Container[str]) -> Profile:
+    """The profile without its other metrics: each costs as much as the one that is asked for."""
+    resources = profile.table("resources")
+    if resources is None:
+        return profile
+    others = {column.name for column in resources.values() if column.name not in metrics}
+    columns = tuple(column for column in resources.columns if column.name not in others)
+    return profile.replace_tables(resources=replace(resources, columns=columns)) if others else profile
+
+
+def _readable(repository: Repository, id: str) -> Iterator[Profile]:
+    try:
+        yield repository.store.load(id)
+    except (FormatError, NotFoundError) as error:
+        repository.leave_out(error)
 
 
 def _pair(repository: Repository, baseline: Sample, target: Sample) -> Pairing:

@@ -48,7 +48,7 @@ class _Comparison(msgspec.Struct, frozen=True, eq=False):
 
 def compare(pairing: Pairing, settings: PairSettings) -> Sequence[Change]:
     """One change for every metric that either side has, in the order of their columns."""
-    baseline, target = samples.read(pairing.baseline), samples.read(pairing.target)
+    baseline, target = suite_factor.sides(pairing)
     comparison = _Comparison(
         pairing,
         settings,
@@ -116,14 +116,13 @@ def _shared(comparison: _Comparison, name: str, kept: Flags) -> suite_factor.Par
 def _decided(question: Question, settings: PairSettings, shared: suite_factor.Part | None) -> Verdict:
     """The verdict on what a benchmark did by itself, beside what its suite did. Whether it changed with its suite, only
     its runs as they were measured tell."""
-    whole = decide(question, settings)
     if shared is None:
-        return whole
+        return decide(question, settings)
     notes = (*question.notes, wording.shared(shared.benchmarks))
     own = decide(
         replace(question, shared=shared.logarithms, notes=notes, comparisons=2 * question.comparisons), settings
     )
-    if own.kind == "same" and whole.kind != "same":
+    if own.kind == "same" and (whole := decide(question, settings)).kind != "same":
         return replace(own, kind="cannot tell", needed=whole.needed, reason=wording.with_suite(whole.needed))
     return own
 

@@ -70,11 +70,28 @@ class Shared(msgspec.Struct, frozen=True, eq=False):
         return Part(np.array([parts.get(key, 0.0) for key in keys])[kept], self.benchmarks)
 
 
+def sides(pairing: Pairing) -> tuple[Runs, Runs]:
+    """The runs of both sides, those of a benchmark read once for all metrics and for what its suite shares."""
+    read = _sides_of_suite(pairing.suite) if pairing.benchmark else {}
+    part = read.get(pairing.benchmark)
+    if part and part[0].baseline is pairing.baseline and part[0].target is pairing.target:
+        return part[1], part[2]
+    return samples.read(pairing.baseline), samples.read(pairing.target)
+
+
+@functools.lru_cache(maxsize=1)  # the benchmarks of a suite are compared one after the other
+def _sides_of_suite(suite: Callable[[], Sequence[Pairing]]) -> Mapping[str, tuple[Pairing, Runs, Runs]]:
+    return {part.benchmark: (part, samples.read(part.baseline), samples.read(part.target)) for part in suite()}
+
+
 @functools.lru_cache(maxsize=8)  # as many metrics of a suite as usually decide or stand beside
 def of_suite(suite: Callable[[], Sequence[Pairing]], metric: str, alpha: float) -> Shared:
     """The shared parts of a metric in the pairs of all benchmarks. They are cached by the identity of `suite`, as every
     benchmark asks for them."""
-    differences = {pairing.benchmark: _differences(pairing, metric) for pairing in suite()}
+    differences = {
+        benchmark: _differences(baseline, target, pairing.interleaved, metric)
+        for benchmark, (pairing, baseline, target) in _sides_of_suite(suite).items()
+    }
     measured = {benchmark: by_pair for benchmark, by_pair in differences.items() if by_pair}
     keys = list(dict.fromkeys(key for by_pair in measured.values() for key in by_pair))
     if len(measured) < FEWEST:
@@ -126,10 +143,9 @@ def shared_parts(differences: Array, alpha: float) -> Array:
     return np.where(np.isfinite(parts), parts, 0.0)
 
 
-def _differences(pairing: Pairing, metric: str) -> dict[PairKey, float]:
+def _differences(baseline: Runs, target: Runs, interleaved: bool, metric: str) -> dict[PairKey, float]:
     """The logarithms of the ratios of the pairs; none where they are not of amounts above zero."""
-    baseline, target = samples.read(pairing.baseline), samples.read(pairing.target)
-    partners = samples.pairs(baseline, target, pairing.interleaved)
+    partners = samples.pairs(baseline, target, interleaved)
     if partners is None or metric not in baseline.metrics or metric not in target.metrics:
         return {}
     before, after = baseline.metrics[metric].amounts[partners[0]], target.metrics[metric].amounts[partners[1]]

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 from perfcore_check_kit import history as histories
+from perfcore_check_kit import short_histories
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.series import config_histories
 from perfcore_check_kit.thresholds import thresholds_of
@@ -173,7 +174,8 @@ def _scanned(
     check = HistoryCheck.configured(repository, name)
     if check is None:
         return list(series)
-    return histories.scan_series(repository, series, check, thresholds_of(repository), listener.progress, among)
+    thresholds = thresholds_of(repository)
+    return short_histories.scan_branch(repository, series, check, thresholds, listener.progress, among)
 
 
 def _prior(

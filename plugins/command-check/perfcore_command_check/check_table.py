@@ -42,6 +42,7 @@ def lines(
     everything = everything or not any(change.primary for change in changes)
     visible = list(changes) if everything else companions.shown(changes, always=always, metrics=metrics)
     leading = companions.leaders(changes)
+    followers = [change for change in changes if change.id in leading]
     wanted = [change for change in visible if not change.contract]
     selected = [c for c in wanted if everything or not (c.resource and c.kind == "same")]
     silent = {id for id, standing in standings.items() if standing.silences}
@@ -53,7 +54,7 @@ def lines(
             change,
             change.id[:_ID] if change.id in named else "",
             standings.get(change.id),
-            "" if everything else companions.beside(change, leading, changes),
+            "" if everything else companions.beside(change, leading, followers),
         )
         for change in selected
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfcore_check_kit import history
+from perfcore_check_kit import history, short_histories
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, config_histories
 from perfcore_check_kit.thresholds import thresholds_of
@@ -60,7 +60,8 @@ def scan(
     if check is None:
         plugin, _ = repository.plugins.load("check", name)
         raise UsageError(f"{plugin} does not scan histories", hint="set check.history to a check that does")
-    return history.scan_series(repository, series, check, thresholds_of(repository), listener.progress, candidates)
+    thresholds = thresholds_of(repository)
+    return short_histories.scan_branch(repository, series, check, thresholds, listener.progress, candidates)
 
 
 def metric_history(scanned: ScannedSeries) -> MetricHistory:

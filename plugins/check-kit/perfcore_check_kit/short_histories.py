@@ -1,0 +1,204 @@
+"""Histories with too few versions for a scan: each version is compared with the one before.
+
+`perf check all` reports all of these comparisons, and whatever draws or searches a history takes the changes among
+them, so that a short history has the same changes everywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from perfcore.hookspecs import CHECK
+from perfcore.model import Change, Pairing
+from perfcore.repository.repository import Repository
+from perfcore_check_kit import method_rules, pairing
+from perfcore_check_kit.benchmark_pairs import expanded
+from perfcore_check_kit.history import SHORT, HistoryCheck, ScannedSeries, code_stamp, scan_series
+from perfcore_check_kit.pair_checks import MethodVerdicts, run_checks
+from perfcore_check_kit.series import ConfigHistory
+
+_CHANGED = ("degradation", "optimization")
+_RESULTS = "short histories"
+_DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[Change, ...]])
+
+
+def scan_branch(
+    repository: Repository,
+    selected: Sequence[ScannedSeries],
+    check: HistoryCheck,
+    thresholds: Mapping[str, float],
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    among: Sequence[ScannedSeries] = (),
+) -> list[ScannedSeries]:
+    """The series with the changes that `perf check all` reports of them: a scan's of long ones, and of short ones the
+    steps between successive versions. `among` are all series of the branch; where there are none, as of functions,
+    which no two versions are compared by, all are scanned."""
+    if not among:
+        return scan_series(repository, selected, check, thresholds, progress)
+    long = [series for series in selected if len(series.line.versions) >= SHORT]
+    scanned = scan_series(repository, long, check, thresholds, progress, among) if long else []
+    lines, metrics = dict[str, ConfigHistory](), dict[str, set[str]]()
+    for short in (series for series in selected if len(series.line.versions) < SHORT):
+        lines[short.line.config_id] = short.line
+        metrics.setdefault(short.line.config_id, set()).add(short.series.metric)
+    # The metric that decides is compared in any case: how sure the others have to be depends on it.
+    for series in (series for series in among if series.primary and series.line.config_id in metrics):
+        metrics[series.line.config_id].add(series.series.metric)
+    steps = {
+        id: _steps(repository, line, frozenset(metrics[id]), _comparisons(among), thresholds, progress)
+        for id, line in lines.items()
+    }
+    of_series: dict[tuple[str, str, str], list[Change]] = {}
+    for change in (change for some in steps.values() for change in some):
+        of_series.setdefault((change.config_id, change.resource, change.metric), []).append(change)
+    found, done = [], iter(scanned)
+    for series in selected:
+        if series.line.config_id not in lines:
+            found.append(next(done))
+            continue
+        of_metric = of_series.get((series.line.config_id, series.series.resource, series.series.metric), [])
+        found.append(replace(series, changes=tuple(replace(c, primary=series.primary) for c in of_metric)))
+    return found
+
+
+def _steps(
+    repository: Repository,
+    line: ConfigHistory,
+    metrics: frozenset[str],
+    comparisons: int,
+    thresholds: Mapping[str, float],
+    progress: Callable[[int, int, str], None],
+) -> tuple[Change, ...]:
+    """The steps of some metrics of a line. `comparisons` are made in all short lines of the branch: the more there are,
+    the surer a check has to be. The read model keeps them until a profile is added."""
+    model, measured = repository.store.read_model, [(m.version.id, m.next_version, m.profiles) for m in line.versions]
+    key = _digest([line.config_id, sorted(metrics)])
+    question = _digest([_methods(repository), comparisons, sorted(thresholds.items()), measured])
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        asked, known = _DECODER.decode(model.get(_RESULTS, key) or b"")
+        if asked == question:
+            return known
+    pairs = expanded(pairing.of_line(repository, line, metrics), repository.config.get("benchmarks.renamed"))
+    verdicts = run_checks(
+        repository,
+        [pair for pair in pairs if isinstance(pair, Pairing)],
+        thresholds=thresholds,
+        lines=[line],
+        comparisons=comparisons,
+        progress=progress,
+    )
+    every = (change for verdict in settled(verdicts, [line]) for change in verdict.changes)
+    steps = tuple(change for change in every if change.kind in _CHANGED)
+    with contextlib.suppress(UnicodeEncodeError):  # what has a name that is no Unicode is not kept
+        model.put(_RESULTS, {key: msgspec.msgpack.encode((question, steps))})
+    return steps
+
+
+def settled(verdicts: Sequence[MethodVerdicts], lines: Iterable[ConfigHistory]) -> list[MethodVerdicts]:
+    """The verdicts on the successive versions of lines, oldest first, with the versions that each change may have come
+    with, and the later version that took it back."""
+    following = {measured.version.id: measured.next_version for line in lines for measured in line.versions}
+    located = [[_located(change, verdict.pairing, following) for change in verdict.changes] for verdict in verdicts]
+    for steps in _series(verdicts, located):
+        for number, later in _undone([located[row][column] for row, column in steps]).items():
+            row, column = steps[number]
+            undoing = located[steps[later][0]][steps[later][1]]
+            located[row][column] = replace(located[row][column], undone=undoing.latest)
+    return [replace(verdict, changes=tuple(steps)) for verdict, steps in zip(verdicts, located, strict=True)]
+
+
+def _comparisons(series: Iterable[ScannedSeries]) -> int:
+    """How many comparisons of a version with the one before all short lines of a branch are."""
+    counts: dict[tuple[str, str], int] = {}
+    for one in series:
+        if len(one.line.versions) >= SHORT:
+            continue
+        environments = [m.environment for m, values in zip(one.line.versions, one.series.values, strict=True) if values]
+        key = one.line.config_id, one.series.resource
+        counts[key] = max(counts.get(key, 0), len(environments) - len(set(environments)))
+    return sum(counts.values())
+
+
+def _located(change: Change, pair: Pairing, following: Mapping[str, str]) -> Change:
+    before, after = pair.baseline.version or "", pair.target.version or ""
+    if change.kind not in _CHANGED or not after:
+        return change
+    earliest = following.get(before) or after
+    where = f"came between {earliest[:10]} and {after[:10]}" if earliest != after else ""
+    evidence = "; ".join(filter(None, (change.evidence, where)))
+    return replace(change, earliest=earliest, latest=after, evidence=evidence)
+
+
+def _series(verdicts: Sequence[MethodVerdicts], changes: Sequence[Sequence[Change]]) -> Iterator[list[tuple[int, int]]]:
+    """The places of the steps of each metric of a command or benchmark on one machine, as one method sees it."""
+    places: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    for row, verdict in enumerate(verdicts):
+        machine = verdict.pairing.target.profiles[0].environment_id
+        for column, change in enumerate(changes[row]):
+            if change.kind in _CHANGED and min(change.baseline_value or 0.0, change.target_value or 0.0) > 0:
+                key = verdict.method, machine, change.config_id, change.resource, change.metric
+                places.setdefault(key, []).append((row, column))
+    yield from places.values()
+
+
+def _undone(steps: Sequence[Change]) -> dict[int, int]:
+    """The number of the later step that brought the level before a step back, for each that has one: to within a
+    quarter of the step and the errors, at most half, as in a scan. All steps in between that the level passes on its
+    way back are undone with it."""
+    undone: dict[int, int] = {}
+    for number, step in enumerate(steps):
+        for later in range(number + 1, len(steps)):
+            if steps[later].kind == step.kind or abs(_beyond(step, steps[later])) > _near(step, steps[later]):
+                continue
+            between = (n for n in range(number, later) if steps[n].kind == step.kind)
+            passed = (n for n in between if _beyond(steps[n], steps[later]) <= _near(steps[n], steps[later]))
+            undone = {**dict.fromkeys(passed, later), **undone}
+            break
+    return undone
+
+
+def _beyond(step: Change, later: Change) -> float:
+    """How far the level after the later step is from that before the first, in the direction of the first."""
+    assert step.baseline_value is not None
+    assert step.target_value is not None
+    assert later.target_value is not None
+    distance = math.log(later.target_value / step.baseline_value)
+    return math.copysign(1.0, step.target_value - step.baseline_value) * distance
+
+
+def _near(step: Change, later: Change) -> float:
+    assert step.baseline_value is not None
+    assert step.target_value is not None
+    size = abs(math.log(step.target_value / step.baseline_value))
+    return min(size / 4 + math.hypot(_error(step), _error(later)), size / 2)
+
+
+def _error(change: Change) -> float:
+    """Half of the interval."""
+    if not (change.low and change.high and change.low > 0):
+        return 0.0
+    return math.log(change.high / change.low) / 2
+
+
+def _digest(facts: object) -> str:
+    return hashlib.sha1(json.dumps(facts, default=str).encode(), usedforsecurity=False).hexdigest()
+
+
+def _methods(repository: Repository) -> str:
+    """What decides how two versions are compared: the configuration, and the plugins that it names."""
+    rules = repository.trusted("check.rules")
+    configured = [repository.config.get(key) for key in ("check.apply", "check.thresholds", "benchmarks.renamed")]
+    names = {str(repository.trusted("check.name")), *(rule.method for rule in method_rules.read(rules))}
+    drivers = []
+    for name in sorted(names & set(repository.plugins.names("check"))):
+        options = repository.plugin_options("check", name)
+        plugin, driver = repository.plugins.make(CHECK, name, options)
+        drivers.append((name, plugin.version, options, code_stamp(driver)))
+    return json.dumps([rules, configured, drivers], sort_keys=True, default=str)

@@ -1,0 +1,160 @@
+"""Histories of few versions: the same changes everywhere, and none that was taken back fails a build."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from perfcore_check_kit import history, series, short_histories
+from perfcore_check_kit.checks import CheckOptions, check
+from perfcore_check_kit.target import Range
+from perfcore_command_bisect import auto_range
+from perfcore_command_show import metric_history
+from perfcore_testing import profiles
+from perfcore_testing.project import Project
+from perfcore_view_history.query import HistoryQuery
+from perfcore_view_history.query import history as history_of
+
+from perfcore.analysis.check_result import CheckResult
+from perfcore.model import Change, Profile
+from perfcore.model.listener import SilentListener
+from perfcore.model.record import replace
+from perfcore.profile.table import column, table
+from perfcore.repository import Repository
+from perfcore.repository.repository import UserPlaces
+from perfcore.store.lookup import Ref
+
+RUNS = 8
+
+
+@pytest.fixture
+def repository(project: Project) -> Repository:
+    places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+    return Repository.open(project.path, places=places)
+
+
+def _profile(number: int, cpu: float, wall: float) -> Profile:
+    """Eight runs that were interleaved with those of the other versions."""
+    draw, runs = random.Random(number), list(range(RUNS))
+    amounts = {
+        name: [int(level * draw.gauss(1, 0.003)) for _ in runs] for name, level in (("cpu", cpu), ("wall", wall))
+    }
+    columns = [column(name, values, unit="ns", role="value") for name, values in amounts.items()]
+    resources = table("resources", [column("run", runs, role="order"), *columns])
+    known = [
+        column("run", runs, role="order"),
+        column("session", ["one"] * RUNS, dtype="str"),
+        column("block", runs),
+        column("warmup", [False] * RUNS),
+    ]
+    made = profiles.profile({"resources": resources}, created=profiles.CREATED + number)
+    return made.replace_tables(runs=table("runs", known))
+
+
+def _measured(project: Project, repository: Repository, levels: Sequence[float | None]) -> list[str]:
+    """Versions that took so many ms; those of None were not measured. Wall time takes a fifth more."""
+    versions = [repository.version(), *(project.commit(f"Version {number}") for number in range(1, len(levels)))]
+    for number, (version, level) in enumerate(zip(versions, levels, strict=True)):
+        if level is not None:
+            made = replace(_profile(number, level * 1e6, level * 1.2e6), origin=version)
+            repository.register(Ref(kind="pending", pending=repository.save(made)), version)
+    return versions
+
+
+def _checked(repository: Repository) -> CheckResult:
+    return check(repository, Range(start="", end=""), CheckOptions())
+
+
+def _steps(changes: Sequence[Change]) -> list[Change]:
+    return [c for c in changes if c.primary and c.kind in ("degradation", "optimization")]
+
+
+def _known(changes: Sequence[Change]) -> list[tuple[object, ...]]:
+    return [(c.id, c.kind, c.ratio, c.low, c.high, c.earliest, c.latest, c.undone) for c in changes]
+
+
+def test_a_regression_that_a_later_version_took_back_fails_no_build(project: Project, repository: Repository) -> None:
+    versions = _measured(project, repository, [10, 13, 13, 10])
+    result = _checked(repository)
+    slower, faster = _steps(result.changes)
+    assert (slower.kind, slower.undone, faster.undone) == ("degradation", versions[3], "")
+    assert result.exit_code == 0
+    assert "0 regressions, 1 improvement, 1 unchanged, 1 reverted" in result.conclusion
+
+
+@pytest.mark.parametrize("levels", [[10, 13], [10, 13, 11.8], [10, 13, 8], [13, 10, 13]])
+def test_a_regression_that_stands_fails_the_build(
+    project: Project, repository: Repository, levels: list[float]
+) -> None:
+    _measured(project, repository, levels)
+    assert _checked(repository).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "levels", [[10, 13], [10, 10, 13, 10], [13, 10, 10], [10, None, 13, 13], [10, 11, 13, 10], [10, 10, 10]]
+)
+def test_all_views_of_a_short_history_have_the_changes_that_a_check_reports(
+    project: Project, repository: Repository, levels: list[float | None]
+) -> None:
+    _measured(project, repository, levels)
+    reported = _checked(repository).changes
+    for _ in range(2):  # the second time from the read model
+        (drawn,) = history_of(repository, HistoryQuery()).series
+        assert _known(drawn.changes) == _known(_steps(reported))
+    (wall,) = history_of(repository, HistoryQuery(subject="wall")).series
+    assert [c.id for c in wall.changes] == [
+        c.id for c in reported if c.metric == "wall" and c.kind in ("degradation", "optimization")
+    ]
+
+
+def test_a_change_names_the_unmeasured_versions_that_may_have_made_it(project: Project, repository: Repository) -> None:
+    versions = _measured(project, repository, [10, None, None, 13])
+    (slower,) = _steps(_checked(repository).changes)
+    assert (slower.earliest, slower.latest) == (versions[1], versions[3])
+    assert f"came between {versions[1][:10]} and {versions[3][:10]}" in slower.evidence
+
+
+def test_all_steps_that_the_level_passes_on_its_way_back_are_undone(project: Project, repository: Repository) -> None:
+    versions = _measured(project, repository, [10, 12, 15, 10])
+    assert [change.undone for change in _steps(_checked(repository).changes)] == [versions[3], versions[3], ""]
+
+
+def test_a_new_profile_changes_what_the_read_model_kept(project: Project, repository: Repository) -> None:
+    versions = _measured(project, repository, [10, 13])
+    assert [c.undone for c in history_of(repository, HistoryQuery()).series[0].changes] == [""]
+    version = project.commit("Undo it")
+    made = replace(_profile(7, 10e6, 12e6), origin=version)
+    repository.register(Ref(kind="pending", pending=repository.save(made)), version)
+    (drawn,) = history_of(repository, HistoryQuery()).series
+    assert [(c.target, c.undone) for c in drawn.changes] == [(versions[1][:10], version), (version[:10], "")]
+
+
+def test_a_bisection_takes_its_ends_from_the_regression_that_a_check_reports(
+    project: Project, repository: Repository
+) -> None:
+    versions = _measured(project, repository, [10, None, 13, 13])
+    ends = _ends(repository)
+    assert ends is not None
+    assert (ends.good, ends.bad, ends.source) == (versions[0], versions[2], "degradation")
+
+
+def test_a_bisection_takes_no_ends_from_a_regression_that_was_taken_back(
+    project: Project, repository: Repository
+) -> None:
+    _measured(project, repository, [10, 13, 10])
+    assert _ends(repository) is None
+
+
+def _ends(repository: Repository) -> auto_range.HistoryEnds | None:
+    every = history.select_series(repository, series.config_histories(repository))
+    primary = [one for one in every if one.primary]
+    return auto_range.of_history(repository, metric_history.scan(repository, primary, every, SilentListener()))
+
+
+def test_only_what_is_short_is_compared_version_by_version(project: Project, repository: Repository) -> None:
+    _measured(project, repository, [10, 10, 10, 10, 10, 13, 13, 13, 13])
+    (drawn,) = history_of(repository, HistoryQuery()).series
+    reported = [change for change in _checked(repository).changes if change.primary]
+    assert len(drawn.points) > short_histories.SHORT
+    assert [change.id for change in drawn.changes] == [change.id for change in reported]
