@@ -125,13 +125,18 @@ def test_several_at_once_share_a_reason(slower: Here) -> None:
 
 def test_what_nobody_kept_has_to_be_checked_before_it_is_accepted(slowed: Here) -> None:
     """The metrics that changed with it would else stay open."""
-    id = id_of(slowed)
-    slowed.perf("check", "ack", id[:12], "--why", "x", code=3)
-    done = slowed.perf("check", "ack", id, "--why", "x", code=3)
+    unknown = "0" * len(id_of(slowed))
+    slowed.perf("check", "ack", id_of(slowed)[:12], "--why", "x", code=3)
+    done = slowed.perf("check", "ack", unknown, "--why", "x", code=3)
     assert "no stored result and no history has the change" in done.err
     assert "`perf check` stores what it finds" in done.err
-    slowed.perf("check", code=1)
-    rows = slowed.perf("check", "ack", id, "--why", "x", "--json").json["changed"]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_what_was_checked_or_is_in_the_history_is_accepted_with_its_companions(slowed: Here, checked: bool) -> None:
+    if checked:
+        slowed.perf("check", code=1)
+    rows = slowed.perf("check", "ack", id_of(slowed), "--why", "x", "--json").json["changed"]
     assert {row["change"] for row in rows} == {id_of(slowed), id_of(slowed, "wall")}
     slowed.perf("check")
 

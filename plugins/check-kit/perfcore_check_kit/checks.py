@@ -198,7 +198,9 @@ class _Run(msgspec.Struct, frozen=True):
                 # A method that scans cannot compare two versions: the configured one does.
                 pairwise = replace(self, options=replace(options, method=None if scan else options.method))
                 findings = findings.merge(pairwise._of_pairs(pairs, registered=True, lines=lines))
-        return findings
+        if findings.compared or findings.unpaired:
+            return findings
+        return replace(findings, unpaired=tuple(_alone(line) for line in lines if _newest(line) not in ancestors))
 
     def _of_scan(self, scan: HistoryCheck, lines: Sequence[ConfigHistory], ancestors: Container[str]) -> Findings:
         """The changes of long histories, and a line that says how much was scanned."""
@@ -333,6 +335,18 @@ def _ancestors(repository: Repository, target: Range) -> frozenset[str]:
     if not target.start:
         return frozenset()
     return frozenset(version.id for version in repository.vcs.walk_minor_versions(repository.version(target.start)))
+
+
+def _newest(line: ConfigHistory) -> str:
+    return line.versions[-1].version.id
+
+
+def _alone(line: ConfigHistory) -> Unpaired:
+    """Why a configuration was compared with nothing, where nothing was."""
+    from perfcore.model import Unpaired
+
+    reason = "no other of these versions was measured in this configuration"
+    return Unpaired(label=line.label, config_id=line.config_id, version=_newest(line), reason=reason)
 
 
 def _successive_pairs(

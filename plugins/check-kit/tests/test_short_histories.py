@@ -158,3 +158,12 @@ def test_only_what_is_short_is_compared_version_by_version(project: Project, rep
     reported = [change for change in _checked(repository).changes if change.primary]
     assert len(drawn.points) > short_histories.SHORT
     assert [change.id for change in drawn.changes] == [change.id for change in reported]
+
+
+def test_a_check_of_the_first_version_says_why_it_compared_nothing(project: Project, repository: Repository) -> None:
+    versions = _measured(project, repository, [None, 10])
+    result = _checked(repository)
+    assert [(missing.version, missing.reason) for missing in result.unpaired] == [
+        (versions[1], "no other of these versions was measured in this configuration")
+    ]
+    assert result.exit_code == 9

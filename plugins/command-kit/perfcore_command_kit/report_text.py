@@ -3,6 +3,7 @@ the whole text for its format."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from perfcore_check_kit import conclusions
@@ -86,17 +87,23 @@ def conclusion(result: CheckResult) -> str:
 
 
 def way_to_decide(changes: Sequence[Change]) -> str:
-    """The command that decides the first of these comparisons of two versions that more runs would decide; empty where
-    there is none, or a regression to be looked at first."""
+    """The command that decides that of these comparisons of two versions which differs most, where more runs would
+    decide it; empty where there is none, or a regression to be looked at first."""
     primary = [change for change in changes if change.primary]
-    if any(change.kind == "degradation" for change in primary):
+    if any(change.kind == "degradation" and not change.undone for change in primary):
         return ""
-    for change in primary:
-        if change.kind == "cannot tell" and change.needed and change.baseline != change.target:
-            before, after = printable(change.baseline), printable(change.target)
-            collector = "--collector NAME " if change.resource else ""  # of benchmarks, `time` sees none
-            return f"to decide, measure both versions in turn: perf compare {before} {after} {collector}-- COMMAND"
-    return ""
+    undecided = [c for c in primary if c.kind == "cannot tell" and c.needed and c.baseline != c.target]
+    if not undecided:
+        return ""
+    change = max(undecided, key=_difference)  # of several the first, as `max` does
+    before, after = printable(change.baseline), printable(change.target)
+    collector = "--collector NAME " if change.resource else ""  # of benchmarks, `time` sees none
+    return f"to decide, measure both versions in turn: perf compare {before} {after} {collector}-- COMMAND"
+
+
+def _difference(change: Change) -> float:
+    """By how much the two versions seem to differ, in either direction."""
+    return abs(math.log(change.ratio)) if change.ratio and change.ratio > 0 else 0.0
 
 
 def _states(result: CheckResult) -> str:

@@ -1,0 +1,24 @@
+"""Verdicts in words."""
+
+from __future__ import annotations
+
+from perfcore_command_kit import report_text
+
+from perfcore.model import Change
+
+
+def _unclear(target: str, ratio: float | None, **changes: object) -> Change:
+    made = {"id": target, "kind": "cannot tell", "metric": "cpu", "baseline": "a", "target": target, "needed": 9}
+    return Change(**{**made, "ratio": ratio, **changes})  # type: ignore[arg-type]
+
+
+def test_the_way_to_decide_is_that_of_the_largest_difference() -> None:
+    changes = [_unclear("b", 1.001), _unclear("c", 1.3), _unclear("d", 0.9), _unclear("e", None)]
+    assert report_text.way_to_decide(changes).endswith("perf compare a c -- COMMAND")
+
+
+def test_only_a_regression_that_stands_is_looked_at_first() -> None:
+    slower = _unclear("b", 1.3, kind="degradation", needed=None)
+    assert report_text.way_to_decide([slower, _unclear("c", 1.1)]) == ""
+    undone = _unclear("b", 1.3, kind="degradation", needed=None, undone="f" * 40)
+    assert report_text.way_to_decide([undone, _unclear("c", 1.1)]).endswith("perf compare a c -- COMMAND")
