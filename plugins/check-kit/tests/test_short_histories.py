@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from perfcore_check_kit import history, series, short_histories
+from perfcore_check_kit import history, series
 from perfcore_check_kit.checks import CheckOptions, check
 from perfcore_check_kit.target import Range
 from perfcore_command_bisect import auto_range
@@ -156,7 +156,7 @@ def test_only_what_is_short_is_compared_version_by_version(project: Project, rep
     _measured(project, repository, [10, 10, 10, 10, 10, 13, 13, 13, 13])
     (drawn,) = history_of(repository, HistoryQuery()).series
     reported = [change for change in _checked(repository).changes if change.primary]
-    assert len(drawn.points) > short_histories.SHORT
+    assert len(drawn.points) > history.SHORT
     assert [change.id for change in drawn.changes] == [change.id for change in reported]
 
 
