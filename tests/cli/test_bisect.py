@@ -314,7 +314,7 @@ def test_the_history_gives_ends_and_command(history: History) -> None:
 
 
 def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history: History) -> None:
-    """Two measured versions are no history that a check would say anything of."""
+    """Three runs of either version are too few for a check."""
     here = history.here
     for word in ("version 5", "version 10"):
         here.perf("collect", "work", "--add", "--version", history.ids[word], *COMMAND)
@@ -329,9 +329,31 @@ def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history: Hi
     assert here.perf("bisect", "--json", code=None).json["ends_from"] == "step", "that is known when it goes on"
 
 
-def test_a_history_without_a_degradation_has_no_ends(here: Here) -> None:
+def test_a_history_without_a_degradation_has_no_ends(history: History) -> None:
+    here = history.here
+    here.perf("collect", "work", "--add", "--version", history.ids["version 1"], *COMMAND)
     done = here.perf("bisect", "--auto", code=3)
     assert "the history shows no regression" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        (("--metric", "wrk"), "no profile here has a metric 'wrk'", "the metrics are "),
+        (("--benchmark", "parse"), "no profile here has a function or benchmark 'parse'", ""),
+        (("--collector", "time"), "nothing here was measured with this command and collector", "profiles of "),
+        (("--", "other"), "nothing here was measured with this command and collector", "profiles of "),
+    ],
+)
+def test_what_was_never_measured_is_no_history_without_a_regression(
+    history: History, words: tuple[str, ...], said: str, hint: str
+) -> None:
+    here = history.here
+    assert "no version here has a profile" in here.perf("bisect", "--auto", *words, code=3).err
+    here.perf("collect", "work", "--add", "--version", history.ids["version 1"], *COMMAND)
+    done = here.perf("bisect", "--auto", *words, code=3)
+    assert said in done.err
+    assert hint in done.err
 
 
 def test_profiles_that_are_there_are_evidence(history: History) -> None:

@@ -10,7 +10,7 @@ import attrs
 from perfcore_check_kit import history as histories
 from perfcore_check_kit import short_histories
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
-from perfcore_check_kit.series import config_histories
+from perfcore_check_kit.series import ConfigHistory, config_histories
 from perfcore_check_kit.thresholds import thresholds_of
 
 from perfcore.errors import NotFoundError, UsageError, VersionError
@@ -154,6 +154,8 @@ def _history_ends(repository: Repository, options: BisectOptions, listener: List
     series = histories.select_series(
         repository, candidates, metric=options.metric or None, function=options.function or None
     )
+    if not series:
+        raise _nothing_measured(repository, options, branch, candidates)
     primary = [scanned for scanned in series if scanned.primary]
     among = histories.select_series(repository, branch)
     if options.function and all(scanned.series.resource != options.function for scanned in among):
@@ -162,6 +164,32 @@ def _history_ends(repository: Repository, options: BisectOptions, listener: List
     if ends is None:
         raise NotFoundError("the history shows no regression", hint="say between which versions: perf bisect GOOD BAD")
     return ends
+
+
+def _nothing_measured(
+    repository: Repository,
+    options: BisectOptions,
+    branch: Sequence[ConfigHistory],
+    candidates: Sequence[ConfigHistory],
+) -> NotFoundError:
+    """That the branch has nothing of what was asked for, which is no history without a regression."""
+    if not branch:
+        return NotFoundError(
+            "no version here has a profile", hint="name the ends and the command: perf bisect GOOD BAD -- COMMAND"
+        )
+    if not candidates:
+        labels = ", ".join(dict.fromkeys(f"{printable(line.label)} by {line.entry.collector}" for line in branch))
+        return NotFoundError(
+            "nothing here was measured with this command and collector", hint=f"there are profiles of {labels}"
+        )
+    every = histories.select_series(repository, candidates)
+    if options.function and all(scanned.series.resource != options.function for scanned in every):
+        name = printable(options.function)
+        return NotFoundError(f"no profile here has a function or benchmark {name!r}")
+    metrics = ", ".join(dict.fromkeys(printable(scanned.series.metric) for scanned in every))
+    return NotFoundError(
+        f"no profile here has a metric {printable(options.metric)!r}", hint=f"the metrics are {metrics}"
+    )
 
 
 def _scanned(
