@@ -85,14 +85,18 @@ def of_history(
     measured: dict[str, str] = {}
     loaded: dict[_Key, Sample] = {}
     for version, entries in history:
-        for key, group in _grouped(entries).items():
+        groups = _grouped(entries)
+        continued = {key.config_id for key in groups if key in last}  # by one machine of several
+        for key, group in groups.items():
             if version in wanted and key in last:
                 before, base = last[key]
                 previous = loaded.get(key)
                 baseline = previous if previous and previous.version == before else _sample(repository, before, base)
                 loaded[key] = _sample(repository, version, group)  # the next version's baseline
                 yield _pair(repository, baseline, loaded[key])
-            elif version in wanted and key.config_id in measured:
+            elif (
+                version in wanted and measured.get(key.config_id, version) != version and key.config_id not in continued
+            ):
                 yield _unpaired(group[0], version, _elsewhere(measured[key.config_id]))
             last[key] = version, group
             measured[key.config_id] = version

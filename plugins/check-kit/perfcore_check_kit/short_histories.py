@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +25,8 @@ from perfcore_check_kit.benchmark_pairs import expanded
 from perfcore_check_kit.history import SHORT, HistoryCheck, ScannedSeries, code_stamp, scan_series
 from perfcore_check_kit.pair_checks import MethodVerdicts, run_checks
 from perfcore_check_kit.series import ConfigHistory
+
+_Subject: TypeAlias = tuple[str, str, str]  # configuration, benchmark and metric
 
 _CHANGED = ("degradation", "optimization")
 _RESULTS = "short histories"
@@ -42,30 +46,50 @@ def scan_branch(
     which no two versions are compared by, all are scanned."""
     if not among:
         return scan_series(repository, selected, check, thresholds, progress)
-    long = [series for series in selected if len(series.line.versions) >= SHORT]
-    scanned = scan_series(repository, long, check, thresholds, progress, among) if long else []
+    is_short = [len(series.line.versions) < SHORT for series in selected]
+    # Of short ones a scan tells where another machine measures, which no comparison of two versions does.
+    wanted = [
+        not short or len(set(series.series.environments)) > 1 for series, short in zip(selected, is_short, strict=True)
+    ]
+    to_scan = list(itertools.compress(selected, wanted))
+    scanned = iter(scan_series(repository, to_scan, check, thresholds, progress, among) if to_scan else [])
+    steps = _steps_of(repository, list(itertools.compress(selected, is_short)), thresholds, progress, among)
+    found = []
+    for series, short, is_scanned in zip(selected, is_short, wanted, strict=True):
+        result = next(scanned) if is_scanned else series
+        found.append(replace(result, changes=_merged(result, steps)) if short else result)
+    return found
+
+
+def _merged(series: ScannedSeries, steps: Mapping[_Subject, Sequence[Change]]) -> tuple[Change, ...]:
+    """The steps of a short series and the changes of the machine that a scan shows, in the order of its versions."""
+    machines = [change for change in series.changes if change.kind == "machine" and change.environments]
+    subject = series.line.config_id, series.series.resource, series.series.metric
+    own = [replace(change, primary=series.primary) for change in steps.get(subject, ())]
+    positions = {measured.version.id[:10]: measured.position for measured in reversed(series.line.versions)}
+    return tuple(sorted([*machines, *own], key=lambda change: positions.get(change.target[:10], 0)))
+
+
+def _steps_of(
+    repository: Repository,
+    selected: Sequence[ScannedSeries],
+    thresholds: Mapping[str, float],
+    progress: Callable[[int, int, str], None],
+    among: Sequence[ScannedSeries],
+) -> dict[_Subject, list[Change]]:
+    """The steps of short series."""
     lines, metrics = dict[str, ConfigHistory](), dict[str, set[str]]()
-    for short in (series for series in selected if len(series.line.versions) < SHORT):
-        lines[short.line.config_id] = short.line
-        metrics.setdefault(short.line.config_id, set()).add(short.series.metric)
+    for series in selected:
+        lines[series.line.config_id] = series.line
+        metrics.setdefault(series.line.config_id, set()).add(series.series.metric)
     # The metric that decides is compared in any case: how sure the others have to be depends on it.
     for series in (series for series in among if series.primary and series.line.config_id in metrics):
         metrics[series.line.config_id].add(series.series.metric)
-    steps = {
-        id: _steps(repository, line, frozenset(metrics[id]), _comparisons(among), thresholds, progress)
-        for id, line in lines.items()
-    }
-    of_series: dict[tuple[str, str, str], list[Change]] = {}
-    for change in (change for some in steps.values() for change in some):
-        of_series.setdefault((change.config_id, change.resource, change.metric), []).append(change)
-    found, done = [], iter(scanned)
-    for series in selected:
-        if series.line.config_id not in lines:
-            found.append(next(done))
-            continue
-        of_metric = of_series.get((series.line.config_id, series.series.resource, series.series.metric), [])
-        found.append(replace(series, changes=tuple(replace(c, primary=series.primary) for c in of_metric)))
-    return found
+    comparisons, steps = _comparisons(among), dict[_Subject, list[Change]]()
+    for id, line in lines.items():
+        for change in _steps(repository, line, frozenset(metrics[id]), comparisons, thresholds, progress):
+            steps.setdefault((change.config_id, change.resource, change.metric), []).append(change)
+    return steps
 
 
 def _steps(

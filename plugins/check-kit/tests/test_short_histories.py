@@ -62,6 +62,11 @@ def _measured(project: Project, repository: Repository, levels: Sequence[float |
     return versions
 
 
+def _register(repository: Repository, version: str, number: int, level: float, machine: str) -> None:
+    made = replace(_profile(number, level * 1e6, level * 1.2e6), origin=version, environment_id=machine)
+    repository.register(Ref(kind="pending", pending=repository.save(made)), version)
+
+
 def _checked(repository: Repository) -> CheckResult:
     return check(repository, Range(start="", end=""), CheckOptions())
 
@@ -167,3 +172,31 @@ def test_a_check_of_the_first_version_says_why_it_compared_nothing(project: Proj
         (versions[1], "no other of these versions was measured in this configuration")
     ]
     assert result.exit_code == 9
+
+
+def test_a_short_history_says_where_another_machine_measures(project: Project, repository: Repository) -> None:
+    first, second = repository.version(), project.commit("Version 1")
+    _register(repository, first, 0, 10, "old")
+    _register(repository, second, 1, 13, "new")
+    (drawn,) = history_of(repository, HistoryQuery()).series
+    assert [(c.kind, c.target, c.environments) for c in drawn.changes] == [("machine", second[:10], ("old", "new"))]
+    assert [(missing.version, missing.reason) for missing in _checked(repository).unpaired] == [
+        (second, f"{first[:10]} was measured on another machine")
+    ]
+
+
+@pytest.mark.parametrize("bridge", [0, 1])
+@pytest.mark.parametrize("order", [("old", "new"), ("new", "old")])
+def test_a_version_that_two_machines_measured_goes_on_with_both(
+    project: Project, repository: Repository, bridge: int, order: tuple[str, str]
+) -> None:
+    versions = [repository.version(), project.commit("Version 1"), project.commit("Version 2")]
+    for number in range(bridge):
+        _register(repository, versions[number], number, 10, "old")
+    for machine in order:
+        _register(repository, versions[bridge], 10, 10 if machine == "old" else 20, machine)
+    _register(repository, versions[2], 2, 26, "new")
+    result = _checked(repository)
+    assert result.unpaired == ()
+    (slower,) = _steps(result.changes)
+    assert (slower.baseline, slower.target, slower.kind) == (versions[bridge][:10], versions[2][:10], "degradation")
