@@ -309,7 +309,7 @@ def test_the_history_gives_ends_and_command(history: History) -> None:
     assert done.json["versions"][-1]["id"] == history.ids["version 10"]
     assert "measuring the same command as before" in done.err
     assert done.json["ends_from"] == "degradation"
-    assert "no check found" not in done.err
+    assert "no lasting regression" not in done.err
     assert here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND).json["ends_from"] is None
 
 
@@ -322,9 +322,8 @@ def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history: Hi
     assert done.json["ends_from"] == "step"
     first, second = (line for line in done.err.splitlines() if line.startswith("note: "))
     ends = f"from {history.ids['version 5'][:10]} to {history.ids['version 10'][:10]}"
-    assert re.fullmatch(
-        rf"note: no check found .*; taking the largest step for the worse: work of .*, \+[\d.]+ % {ends}", first
-    )
+    guessed = "note: the history shows no lasting regression; taking the largest step for the worse: work of "
+    assert re.fullmatch(rf"{guessed}.*, \+[\d.]+ % {ends}", first)
     assert "measuring the same command as before" in second
     assert here.perf("bisect", "--json", code=None).json["ends_from"] == "step", "that is known when it goes on"
 

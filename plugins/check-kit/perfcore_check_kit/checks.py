@@ -218,6 +218,9 @@ class _Run(msgspec.Struct, frozen=True):
         changes = [change for change in history.changes(scanned) if change.latest not in ancestors]
         return Findings(
             changes=tuple(changes),
+            unpaired=tuple(
+                _elsewhere(line) for line in lines if _newest(line) not in ancestors and _is_elsewhere(line)
+            ),
             conclusions=(conclusions.of_history(changes, len(scanned), history.versions(scanned)),),
             compared=len(scanned),
             metrics=frozenset(series.series.metric for series in scanned),
@@ -343,9 +346,25 @@ def _newest(line: ConfigHistory) -> str:
 
 def _alone(line: ConfigHistory) -> Unpaired:
     """Why a configuration was compared with nothing, where nothing was."""
+    return _unpaired(line, "no other of these versions was measured in this configuration")
+
+
+def _is_elsewhere(line: ConfigHistory) -> bool:
+    """Whether the newest version of a line is the first that its machine measured."""
+    newest = [m.environment for m in line.versions if m.version.id == _newest(line)]
+    before = {m.environment for m in line.versions if m.version.id != _newest(line)}
+    return bool(before) and before.isdisjoint(newest)
+
+
+def _elsewhere(line: ConfigHistory) -> Unpaired:
+    """That it is compared with nothing: what comes later on the machine will be."""
+    before = [m.version.id for m in line.versions if m.version.id != _newest(line)]
+    return _unpaired(line, f"{before[-1][:10]} was measured on another machine")
+
+
+def _unpaired(line: ConfigHistory, reason: str) -> Unpaired:
     from perfcore.model import Unpaired
 
-    reason = "no other of these versions was measured in this configuration"
     return Unpaired(label=line.label, config_id=line.config_id, version=_newest(line), reason=reason)
 
 

@@ -17,6 +17,7 @@ from perfcore_view_history.query import HistoryQuery
 from perfcore_view_history.query import history as history_of
 
 from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.fail_on import FailRule
 from perfcore.model import Change, Profile
 from perfcore.model.listener import SilentListener
 from perfcore.model.record import replace
@@ -200,3 +201,21 @@ def test_a_version_that_two_machines_measured_goes_on_with_both(
     assert result.unpaired == ()
     (slower,) = _steps(result.changes)
     assert (slower.baseline, slower.target, slower.kind) == (versions[bridge][:10], versions[2][:10], "degradation")
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_the_first_version_on_a_new_machine_is_not_compared(
+    project: Project, repository: Repository, count: int
+) -> None:
+    versions = [repository.version(), *(project.commit(f"Version {number}") for number in range(1, count))]
+    for number, version in enumerate(versions):
+        _register(repository, version, number, 10, "new" if number == count - 1 else "old")
+    rules = (FailRule("not-compared"),)
+    result = check(repository, Range(start="", end=""), CheckOptions(rules=rules))
+    assert [(missing.version, missing.reason) for missing in result.unpaired] == [
+        (versions[-1], f"{versions[-2][:10]} was measured on another machine")
+    ]
+    assert result.exit_code == 9
+    version = project.commit("The next one")
+    _register(repository, version, count, 10, "new")
+    assert check(repository, Range(start=versions[-1], end=version), CheckOptions(rules=rules)).exit_code == 0

@@ -67,7 +67,7 @@ def _note_step(ends: HistoryEnds, listener: Listener) -> None:
     series = ends.scanned.series
     metric = printable(f"{series.resource}: {series.metric}" if series.resource else series.metric)
     listener.note(
-        f"no check found a lasting regression; taking the largest step for the worse: {metric} of "
+        f"the history shows no lasting regression; taking the largest step for the worse: {metric} of "
         f"{printable(ends.scanned.line.label)}, {percent(ends.step)} from {ends.good[:10]} to {ends.bad[:10]}"
     )
 
