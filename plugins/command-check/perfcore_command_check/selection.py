@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from perfcore_check_kit import conclusions
+from perfcore_check_kit.history import select_series
+from perfcore_check_kit.series import config_histories
 
 from perfcore.analysis.check_result import CheckResult
 from perfcore.model.record import replace
 from perfcore.profile.benchmarks import matches
+from perfcore.repository.repository import Repository
 from perfcore.text import printable
+
+
+def is_measured(repository: Repository, end: str, pattern: str) -> bool:
+    """Whether the branch that ends at a version has a benchmark that the pattern chooses."""
+    lines = config_histories(repository, repository.version(end or None))
+    return any(matches(scanned.series.resource, pattern) for scanned in select_series(repository, lines))
 
 
 def of_benchmarks(result: CheckResult, pattern: str, *, history: bool, jobs: bool = False) -> CheckResult:
