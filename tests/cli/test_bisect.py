@@ -156,6 +156,18 @@ def test_the_next_step_names_the_profiles_that_it_makes(history: History) -> Non
     assert f"and then:  perf diff {before}:0@i {culprit}:1@i" in lines
 
 
+def test_the_history_of_a_suite_gives_the_benchmark_that_changed(here: Here) -> None:
+    other = "def track_other():\n    return 7\n"
+    for value in (1, 2):
+        here.commit(f"{value}", **{"benchmarks/bench_work.py": f"def track_work():\n    return {value}\n\n\n{other}"})
+    here.perf("collect", "bench", "-v", "HEAD~1", "-v", "HEAD", "--repeat", "4", "--add", "--", "benchmarks")
+    done = here.perf("bisect", "--auto", "--json").json
+    assert (done["function"], done["ends_from"]) == ("bench_work.track_work", "degradation")
+    assert [version["subject"] for version in done["found"]] == ["2"]
+    done = here.perf("bisect", "--auto", "--benchmark", "bench_work.track_wrk", code=3)
+    assert "did you mean 'bench_work.track_work'?" in done.err
+
+
 def test_a_suite_is_not_a_program_to_sample(here: Here) -> None:
     for value in (100, 130):
         here.commit(f"{value}", **{"benchmarks/bench_work.py": f"def track_work():\n    return {value}\n"})

@@ -13,7 +13,7 @@ from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, config_histories
 from perfcore_check_kit.thresholds import thresholds_of
 
-from perfcore.errors import NotFoundError, UsageError, VersionError
+from perfcore.errors import NotFoundError, UsageError, VersionError, nearest
 from perfcore.measure import commands
 from perfcore.measure.request import tree_state, working_directory
 from perfcore.measure.schedule import split_options
@@ -39,7 +39,10 @@ def new_journal(repository: Repository, options: BisectOptions, listener: Listen
         ends = _history_ends(repository, options, listener)
         good, bad = ends.good, ends.bad
         _note_step(ends, listener)
-        options = attrs.evolve(options, metric=options.metric or ends.scanned.series.metric)
+        series = ends.scanned.series  # of a suite, that of the benchmark which changed
+        options = attrs.evolve(
+            options, metric=options.metric or series.metric, function=options.function or series.resource
+        )
     else:
         good, bad = repository.version(options.good), repository.version(options.bad)
     if good == bad:
@@ -185,7 +188,9 @@ def _nothing_measured(
     every = histories.select_series(repository, candidates)
     if options.function and all(scanned.series.resource != options.function for scanned in every):
         name = printable(options.function)
-        return NotFoundError(f"no profile here has a function or benchmark {name!r}")
+        names = {scanned.series.resource for scanned in every if scanned.series.resource}
+        hint = nearest(options.function, names)
+        return NotFoundError(f"no profile here has a function or benchmark {name!r}", hint=hint)
     metrics = ", ".join(dict.fromkeys(printable(scanned.series.metric) for scanned in every))
     return NotFoundError(
         f"no profile here has a metric {printable(options.metric)!r}", hint=f"the metrics are {metrics}"
