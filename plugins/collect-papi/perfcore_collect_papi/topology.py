@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore import files
-from perfcore.errors import PerfError
+from perfcore.errors import PerfError, UsageError
 from perfcore.profile.table import ColumnSpec
-from perfcore.text import clip, printable
+from perfcore.text import brief, clip, printable
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -67,7 +67,9 @@ class Part:
 
 
 def parts(cpus: Collection[Cpu], level: str) -> tuple[Part, ...]:
-    """The parts of a level, one of LEVELS; none where it is not known."""
+    """The parts of a level, one of LEVELS; none where it is not known. UsageError for another name."""
+    if level not in LEVELS:
+        raise UsageError(f"there is no level {brief(level)}", hint=f"the levels are {', '.join(LEVELS)}")
     members: dict[tuple[Any, ...], list[Cpu]] = {}
     around = ("package", "die") if level == "core" else ()  # where numbers of cores begin anew
     for cpu in cpus:
@@ -258,7 +260,10 @@ def _evolved(cpu: Cpu, name: str, value: str | None) -> Cpu:
 
 
 def _index(element: Element) -> int:
-    index = int(element.get("os_index", ""))
+    text = element.get("os_index", "")
+    if not text:
+        raise ValueError("a CPU has no os_index")
+    index = int(text)
     if not 0 <= index < _MOST:
         raise ValueError(f"nothing has the number {index}")
     return index

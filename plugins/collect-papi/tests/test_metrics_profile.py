@@ -18,7 +18,7 @@ from perfcore_collect_papi.topology import Cpu
 from perfcore_testing.project import Project
 from perfcore_testing.transforming import survives_storing
 
-from perfcore.errors import PerfError
+from perfcore.errors import PerfError, UsageError
 
 from .test_metrics import Plain, operations, play
 
@@ -84,6 +84,8 @@ def test_counts_are_those_of_parts_of_the_machine_with_their_sizes() -> None:
     ((l3, value),) = metrics.by_part("task-clock", "l3").items()
     assert (l3.cpus, l3.size) == (tuple(CPUS), 4096)
     assert value == sum(metrics.metrics.by_cpu("task-clock").values())
+    with pytest.raises(UsageError, match="there is no level 'l4'"):
+        metrics.by_part("task-clock", "l4")
 
 
 def test_what_no_permanent_reading_has_is_told() -> None:

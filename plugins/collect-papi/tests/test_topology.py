@@ -162,3 +162,10 @@ def test_what_is_no_file_is_an_error_and_is_not_waited_for(tmp_path: Path) -> No
 @given(st.sets(st.integers(0, 300)))
 def test_lists_are_as_the_kernel_writes_them(cpus: set[int]) -> None:
     assert topology.parse_list(topology.format_list(tuple(cpus))) == tuple(sorted(cpus))
+
+
+def test_a_cpu_without_a_number_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "one.xml"
+    file.write_text('<topology><object type="Package"><object type="PU"/></object></topology>')
+    with pytest.raises(PerfError, match="is no topology: a CPU has no os_index"):
+        topology.of_file(file)
