@@ -133,8 +133,9 @@ def settled(verdicts: Sequence[MethodVerdicts], lines: Iterable[ConfigHistory]) 
     for steps in _series(verdicts, located):
         for number, later in _undone([located[row][column] for row, column in steps]).items():
             row, column = steps[number]
-            undoing = located[steps[later][0]][steps[later][1]]
-            located[row][column] = replace(located[row][column], undone=undoing.latest)
+            change, by = located[row][column], located[steps[later][0]][steps[later][1]].latest
+            evidence = f"{change.evidence}; undone in {by[:10]}"
+            located[row][column] = replace(change, undone=by, evidence=evidence)
     return [replace(verdict, changes=tuple(steps)) for verdict, steps in zip(verdicts, located, strict=True)]
 
 

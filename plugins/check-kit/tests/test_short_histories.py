@@ -85,6 +85,7 @@ def test_a_regression_that_a_later_version_took_back_fails_no_build(project: Pro
     result = _checked(repository)
     slower, faster = _steps(result.changes)
     assert (slower.kind, slower.undone, faster.undone) == ("degradation", versions[3], "")
+    assert f"undone in {versions[3][:10]}" in slower.evidence
     assert result.exit_code == 0
     assert "0 regressions, 1 improvement, 1 unchanged, 1 reverted" in result.conclusion
 
