@@ -126,7 +126,7 @@ def scan_series(
             progress(len(results), len(ready), ready[index].line.label)
             results[index] = _scan_one(repository, ready[index].series, check)
         scanned = ready[index]
-        changes = slow_sessions.doubted(repository, scanned.line, results[index], speeds)
+        changes = slow_sessions.doubted(repository, scanned.line, scanned.series, results[index], speeds)
         shown = (c if scanned.primary else replace(c, primary=False) for c in changes)
         scanned_series.append(replace(scanned, changes=tuple(shown)))
     return scanned_series

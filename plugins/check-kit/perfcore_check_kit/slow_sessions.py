@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Collection, MutableMapping, Sequence
 from statistics import median
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from perfcore.analysis.verdict_text import TIMES
-from perfcore.model import Change
+from perfcore.model import Change, Series
 from perfcore.repository.repository import Repository
 from perfcore.text import printable
 from perfcore_check_kit import machine_speed
@@ -41,15 +41,19 @@ def calm(repository: Repository, line: ConfigHistory) -> ConfigHistory:
     )
 
 
-def doubted(repository: Repository, line: ConfigHistory, changes: Sequence[Change], known: Known) -> tuple[Change, ...]:
-    """The changes of one series, oldest first; inconclusive is what the speed of the machine may explain."""
+def doubted(
+    repository: Repository, line: ConfigHistory, series: Series, changes: Sequence[Change], known: Known
+) -> tuple[Change, ...]:
+    """The changes of one series of a line, oldest first; inconclusive is what the speed of the machine may explain."""
     if not any(map(_is_step_of_time, changes)):
         return tuple(changes)
     positions = {measured.version.id[:10]: index for index, measured in enumerate(line.versions)}
     begun = sorted(positions[change.target] for change in changes if change.target in positions)
     return tuple(
         _doubted(repository, line, change, begun, positions[change.target], known)
-        if _is_step_of_time(change) and change.target in positions
+        if _is_step_of_time(change)
+        and change.target in positions
+        and not _is_of_one_session(repository, line, series, change, positions[change.target], known)
         else change
         for change in changes
     )
@@ -57,6 +61,33 @@ def doubted(repository: Repository, line: ConfigHistory, changes: Sequence[Chang
 
 def _is_step_of_time(change: Change) -> bool:
     return change.kind in _STEPS and change.unit in TIMES
+
+
+def _is_of_one_session(
+    repository: Repository, line: ConfigHistory, series: Series, change: Change, position: int, known: Known
+) -> bool:
+    """Whether one session measured the versions before and after a step while the machine was as fast beside both, and
+    its runs show most of the step."""
+    environment = series.environments[position]
+    before = next((at for at in reversed(range(position)) if series.environments[at] == environment), None)
+    if before is None or not series.sessions or not change.ratio or change.ratio <= 0 or change.until:
+        return False
+    names = [{name for name, _ in series.sessions[at] if name} for at in (before, position)]
+    sides = [_runs(series, at, names[0] & names[1]) for at in (before, position)]
+    if not all(sides) or min(map(min, sides)) <= 0:
+        return False
+    speeds = _speeds(repository, [line.versions[before], line.versions[position]], known)
+    every = [speed for side in speeds for speed in side]
+    if abs(machine_speed.slowness(speeds[0], every) - machine_speed.slowness(speeds[1], every)) >= machine_speed.SLOW:
+        return False  # measured in blocks, or in another session besides
+    shown, size = math.log(median(sides[1]) / median(sides[0])), math.log(change.ratio)
+    return shown * size > 0 and abs(shown) > abs(size) / 2
+
+
+def _runs(series: Series, position: int, sessions: Collection[str]) -> list[float]:
+    """The runs of a version in these sessions."""
+    names = [name for name, count in series.sessions[position] for _ in range(count)]
+    return [value for value, name in zip(series.values[position], names, strict=False) if name in sessions]
 
 
 def _doubted(

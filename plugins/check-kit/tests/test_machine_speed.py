@@ -77,6 +77,27 @@ def _history(
     return list(_scanned(project, made).changes)
 
 
+@pytest.mark.parametrize(
+    ("shared", "slow", "kind"),
+    [(True, STEP + 1, "degradation"), (False, STEP + 1, "cannot tell"), (True, STEP, "cannot tell")],
+)
+def test_what_one_session_shows_of_both_versions_is_not_put_down_to_a_later_slow_one(
+    project: Project, shared: bool, slow: int, kind: str
+) -> None:
+    """The versions from `slow` on were measured while the machine was slow, the first of them perhaps in a block of the
+    session before."""
+    made = [
+        _profile(number, 20e6 * (1.4 if number >= STEP else 1.0), 1.4 if number >= slow else 1.01)
+        for number in range(VERSIONS)
+    ]
+    if shared:
+        runs = made[STEP - 1].table("runs")
+        assert runs is not None
+        made[STEP] = made[STEP].replace_tables(runs=runs)
+    (change,) = _scanned(project, made).changes
+    assert change.kind == kind
+
+
 @pytest.mark.parametrize("size", [1.4, 1 / 1.4])
 def test_a_step_of_a_machine_that_changed_its_speed_is_not_told_as_one_of_the_code(
     project: Project, size: float
