@@ -54,20 +54,20 @@ def scan_branch(
     to_scan = list(itertools.compress(selected, wanted))
     scanned = iter(scan_series(repository, to_scan, check, thresholds, progress, among) if to_scan else [])
     steps = _steps_of(repository, list(itertools.compress(selected, is_short)), thresholds, progress, among)
-    found = []
+    results = []
     for series, short, is_scanned in zip(selected, is_short, wanted, strict=True):
         result = next(scanned) if is_scanned else series
-        found.append(replace(result, changes=_merged(result, steps)) if short else result)
-    return found
+        results.append(replace(result, changes=_merged(result, steps)) if short else result)
+    return results
 
 
 def _merged(series: ScannedSeries, steps: Mapping[_Subject, Sequence[Change]]) -> tuple[Change, ...]:
     """The steps of a short series and the changes of the machine that a scan shows, in the order of its versions."""
     machines = [change for change in series.changes if change.kind == "machine" and change.environments]
     subject = series.line.config_id, series.series.resource, series.series.metric
-    own = [replace(change, primary=series.primary) for change in steps.get(subject, ())]
+    steps_of_series = [replace(change, primary=series.primary) for change in steps.get(subject, ())]
     positions = {measured.version.id[:10]: measured.position for measured in reversed(series.line.versions)}
-    return tuple(sorted([*machines, *own], key=lambda change: positions.get(change.target[:10], 0)))
+    return tuple(sorted([*machines, *steps_of_series], key=lambda change: positions.get(change.target[:10], 0)))
 
 
 def _steps_of(
@@ -106,9 +106,9 @@ def _steps(
     key = _digest([line.config_id, sorted(metrics)])
     question = _digest([_methods(repository), comparisons, sorted(thresholds.items()), measured])
     with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        asked, known = _DECODER.decode(model.get(_RESULTS, key) or b"")
-        if asked == question:
-            return known
+        stored_question, stored_steps = _DECODER.decode(model.get(_RESULTS, key) or b"")
+        if stored_question == question:
+            return stored_steps
     pairs = expanded(pairing.of_line(repository, line, metrics), repository.config.get("benchmarks.renamed"))
     verdicts = run_checks(
         repository,
@@ -131,8 +131,8 @@ def settled(verdicts: Sequence[MethodVerdicts], lines: Iterable[ConfigHistory]) 
     following = {measured.version.id: measured.next_version for line in lines for measured in line.versions}
     located = [[_located(change, verdict.pairing, following) for change in verdict.changes] for verdict in verdicts]
     for steps in _series(verdicts, located):
-        for number, later in _undone([located[row][column] for row, column in steps]).items():
-            row, column = steps[number]
+        for index, later in _undone([located[row][column] for row, column in steps]).items():
+            row, column = steps[index]
             change, by = located[row][column], located[steps[later][0]][steps[later][1]].latest
             evidence = f"{change.evidence}; undone in {by[:10]}"
             located[row][column] = replace(change, undone=by, evidence=evidence)
@@ -142,11 +142,13 @@ def settled(verdicts: Sequence[MethodVerdicts], lines: Iterable[ConfigHistory]) 
 def _comparisons(series: Iterable[ScannedSeries]) -> int:
     """How many comparisons of a version with the one before all short lines of a branch are."""
     counts: dict[tuple[str, str], int] = {}
-    for one in series:
-        if len(one.line.versions) >= SHORT:
+    for scanned in series:
+        if len(scanned.line.versions) >= SHORT:
             continue
-        environments = [m.environment for m, values in zip(one.line.versions, one.series.values, strict=True) if values]
-        key = one.line.config_id, one.series.resource
+        environments = [
+            m.environment for m, values in zip(scanned.line.versions, scanned.series.values, strict=True) if values
+        ]
+        key = scanned.line.config_id, scanned.series.resource
         counts[key] = max(counts.get(key, 0), len(environments) - len(set(environments)))
     return sum(counts.values())
 
@@ -178,11 +180,11 @@ def _undone(steps: Sequence[Change]) -> dict[int, int]:
     quarter of the step and the errors, at most half, as in a scan. All steps in between that the level passes on its
     way back are undone with it."""
     undone: dict[int, int] = {}
-    for number, step in enumerate(steps):
-        for later in range(number + 1, len(steps)):
+    for index, step in enumerate(steps):
+        for later in range(index + 1, len(steps)):
             if steps[later].kind == step.kind or abs(_beyond(step, steps[later])) > _near(step, steps[later]):
                 continue
-            between = (n for n in range(number, later) if steps[n].kind == step.kind)
+            between = (n for n in range(index, later) if steps[n].kind == step.kind)
             passed = (n for n in between if _beyond(steps[n], steps[later]) <= _near(steps[n], steps[later]))
             undone = {**dict.fromkeys(passed, later), **undone}
             break

@@ -73,15 +73,19 @@ class Shared(msgspec.Struct, frozen=True, eq=False):
 def sides(pairing: Pairing) -> tuple[Runs, Runs]:
     """The runs of both sides, those of a benchmark read once for all metrics and for what its suite shares."""
     read = _sides_of_suite(pairing.suite) if pairing.benchmark else {}
-    part = read.get(pairing.benchmark)
-    if part and part[0].baseline is pairing.baseline and part[0].target is pairing.target:
-        return part[1], part[2]
+    if pairing.benchmark in read:
+        compared, baseline, target = read[pairing.benchmark]
+        if compared.baseline is pairing.baseline and compared.target is pairing.target:
+            return baseline, target
     return samples.read(pairing.baseline), samples.read(pairing.target)
 
 
 @functools.lru_cache(maxsize=1)  # the benchmarks of a suite are compared one after the other
 def _sides_of_suite(suite: Callable[[], Sequence[Pairing]]) -> Mapping[str, tuple[Pairing, Runs, Runs]]:
-    return {part.benchmark: (part, samples.read(part.baseline), samples.read(part.target)) for part in suite()}
+    return {
+        pairing.benchmark: (pairing, samples.read(pairing.baseline), samples.read(pairing.target))
+        for pairing in suite()
+    }
 
 
 @functools.lru_cache(maxsize=8)  # as many metrics of a suite as usually decide or stand beside

@@ -130,8 +130,8 @@ def derive(
     try:
         # Of short histories only what decides: each metric of each pair of versions takes as long as the others.
         wanted = [series.primary or len(series.line.versions) >= SHORT for series in selected]
-        done = iter(metric_history.scan(repository, list(itertools.compress(selected, wanted)), selected, listener))
-        scanned = [next(done) if is_wanted else series for series, is_wanted in zip(selected, wanted, strict=True)]
+        results = iter(metric_history.scan(repository, list(itertools.compress(selected, wanted)), selected, listener))
+        scanned = [next(results) if is_wanted else series for series, is_wanted in zip(selected, wanted, strict=True)]
     except PerfError as error:
         # Pages of a repository whose check is not installed, or not trusted, show what was measured all the same.
         notes.append(f"No change is marked: {error.message}.")
