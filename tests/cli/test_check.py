@@ -98,7 +98,7 @@ def test_a_version_without_profiles_is_an_error_with_what_to_do(history: Here) -
     history.commit("Unmeasured")
     done = history.perf("check", code=3)
     assert "there is nothing to check" in done.err
-    assert "perf collect" in done.err
+    assert "perf check --collect" in done.err
 
 
 def test_all_and_ranges_compare_each_version_with_the_one_before(history: Here) -> None:

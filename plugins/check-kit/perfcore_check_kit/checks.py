@@ -277,7 +277,7 @@ class _Run(msgspec.Struct, frozen=True):
         if not self.repository.entries(version):
             raise NotFoundError(
                 f"version {version[:10]} has no profiles: there is nothing to check",
-                hint="measure and register it: perf collect time --add -- COMMAND",
+                hint=_way_to_measure(self.repository, version),
             )
         return pairings.of_version(self.repository, version)
 
@@ -338,6 +338,19 @@ def _ancestors(repository: Repository, target: Range) -> frozenset[str]:
     if not target.start:
         return frozenset()
     return frozenset(version.id for version in repository.vcs.walk_minor_versions(repository.version(target.start)))
+
+
+def _way_to_measure(repository: Repository, version: str) -> str:
+    """The command that registers what was measured of a version, or measures it, with its baseline where others
+    were."""
+    profiles = (pending.profile for pending in repository.pending())
+    if any(p is not None and p.origin == version and not p.dirty and not p.incomplete for p in profiles):
+        return "its profiles are still pending: perf status lists them, perf add registers them"
+    is_head = version == repository.version()
+    if any(entries for _, entries in repository.walk(version)):
+        return f"measure it with its baseline: perf check {'' if is_head else f'{version[:10]} '}--collect"
+    option = "" if is_head else f"--version {version[:10]} "
+    return f"measure and register it: perf collect time {option}--add -- COMMAND"
 
 
 def _newest(line: ConfigHistory) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from perfcore_check_kit import history, series
 from perfcore_check_kit.checks import CheckOptions, check
-from perfcore_check_kit.target import Range
+from perfcore_check_kit.target import Range, Version
 from perfcore_command_bisect import auto_range
 from perfcore_command_show import metric_history
 from perfcore_testing import profiles
@@ -18,6 +18,7 @@ from perfcore_view_history.query import history as history_of
 
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import FailRule
+from perfcore.errors import NotFoundError
 from perfcore.model import Change, Profile
 from perfcore.model.listener import SilentListener
 from perfcore.model.record import replace
@@ -220,3 +221,19 @@ def test_the_first_version_on_a_new_machine_is_not_compared(
     version = project.commit("The next one")
     _register(repository, version, count, 10, "new")
     assert check(repository, Range(start=versions[-1], end=version), CheckOptions(rules=rules)).exit_code == 0
+
+
+def test_the_hint_of_an_unmeasured_version_measures_that_one(project: Project, repository: Repository) -> None:
+    versions = _measured(project, repository, [None, None, 10, None, None])
+    hints = {}
+    for number in (1, 3, 4):
+        with pytest.raises(NotFoundError, match="has no profiles") as told:
+            check(repository, Version(versions[number]), CheckOptions())
+        hints[number] = told.value.hint
+    assert hints[1] == f"measure and register it: perf collect time --version {versions[1][:10]} --add -- COMMAND"
+    assert hints[3] == f"measure it with its baseline: perf check {versions[3][:10]} --collect"
+    assert hints[4] == "measure it with its baseline: perf check --collect"
+    repository.save(replace(_profile(9, 10e6, 12e6), origin=versions[4]))
+    with pytest.raises(NotFoundError, match="has no profiles") as told:
+        check(repository, Version(versions[4]), CheckOptions())
+    assert told.value.hint == "its profiles are still pending: perf status lists them, perf add registers them"
