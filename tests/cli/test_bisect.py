@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -694,6 +695,28 @@ def test_a_change_on_a_side_line_is_found_there(here: Here) -> None:
     here.perf("config", "trust", "--yes")
     done = here.perf(*BISECT, made.ids["start"], "HEAD", "--json", *COMMAND)
     assert [one["id"] for one in done.json["found"]] == [made.ids["side 2"]]
+
+
+def test_a_merge_of_an_older_line_says_how_to_look_into_it(here: Here) -> None:
+    """The versions of a line that began before the good end do not contain it."""
+    made = History(here)
+    made.add("start")
+    here.git("checkout", "--quiet", "-b", "side")
+    for number in range(3):
+        made.ids[f"side {number}"] = here.commit(
+            f"side {number}", work__py=PROGRAM.format(main=100 if number < 1 else 130, parser=50) + f"# {number}\n"
+        )
+    here.git("checkout", "--quiet", "main")
+    good = here.commit("main", other__py="# 1\n")
+    here.git("merge", "--quiet", "--no-edit", "side")
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, good, "HEAD", *COMMAND)
+    (hint,) = (line for line in done.lines if line.startswith("it is a merge: "))
+    words = shlex.split(hint.rpartition(": perf ")[2])
+    at = words.index("--")
+    assert words[at - 2 : at] == [made.ids["start"][:10], made.ids["side 2"][:10]]
+    done = here.perf(*words[:at], "--json", *words[at:])
+    assert [version["id"] for version in done.json["found"]] == [made.ids["side 1"]]
 
 
 def test_subjects_from_outside_move_no_cursor(here: Here) -> None:

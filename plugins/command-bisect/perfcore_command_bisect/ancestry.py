@@ -37,6 +37,12 @@ def between(vcs: Vcs, good: str, bad: str) -> VersionRange:
     )
 
 
+def fork(vcs: Vcs, first: str, second: str) -> str:
+    """The newest version that both contain; empty where there is none."""
+    ancestors = {version.id for version in vcs.walk_minor_versions(first)}
+    return next((version.id for version in vcs.walk_minor_versions(second) if version.id in ancestors), "")
+
+
 def _range(walked: Iterable[MinorVersion]) -> VersionRange:
     """Of versions from the good one on, parents before children, those that contain it."""
     places: dict[str, int] = {}

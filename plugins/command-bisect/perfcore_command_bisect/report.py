@@ -20,7 +20,7 @@ from perfcore.analysis.verdict_text import TIMES
 from perfcore.measure import commands
 from perfcore.model import MinorVersion
 from perfcore.text import clip, percent, plural, printable, quantity, width
-from perfcore_command_bisect import bayes
+from perfcore_command_bisect import ancestry, bayes, consent
 from perfcore_command_bisect.journal import Journal
 from perfcore_command_bisect.result import BisectResult, Status, Step
 from perfcore_command_bisect.search import Belief, credible
@@ -168,7 +168,28 @@ def _next(repository: Repository, status: Status, versions: Sequence[MinorVersio
         yield f"go on: perf bisect --max-runs {2 * status.journal.max_runs}"
     elif status.stopped == "time":
         yield "go on: perf bisect"
-    elif status.stopped == "found" and _starts_program(repository, status.journal):
+    elif status.stopped == "found":
+        yield from _side_line(repository, status.journal, versions)
+        yield from _where(repository, status, versions)
+
+
+def _side_line(repository: Repository, journal: Journal, versions: Sequence[MinorVersion]) -> Iterator[str]:
+    """Of a merge that made the change: how to look for it among the versions that it brought. Those that do not contain
+    the good end were no candidates."""
+    if len(versions) != 1:
+        return
+    candidates = set(journal.versions)
+    for parent in versions[0].parents[1:]:
+        if parent in candidates or not (fork := ancestry.fork(repository.vcs, journal.versions[0], parent)):
+            continue
+        options = f"--function {printable(shlex.quote(journal.function))} " if journal.function else ""
+        line = consent.command_line(journal.command.job, fork, parent).removeprefix("perf bisect ")
+        yield f"it is a merge: to search among what it brought: perf bisect {options}{line}"
+
+
+def _where(repository: Repository, status: Status, versions: Sequence[MinorVersion]) -> Iterator[str]:
+    """How to compare the call stacks of the found version and of the one before."""
+    if _starts_program(repository, status.journal):
         command = status.journal.command
         before = versions[0].parents[0] if versions[0].parents else status.journal.versions[0]
         folder = "" if command.cwd == "." else f"--cwd {shlex.quote(command.cwd)} "
