@@ -256,6 +256,7 @@ def _short_changes(repository: Repository, lines: Sequence[ConfigHistory]) -> di
     from perfcore_check_kit import pairing as pairings
     from perfcore_check_kit.benchmark_pairs import expanded
     from perfcore_check_kit.pair_checks import run_checks
+    from perfcore_check_kit.short_histories import settled
 
     from perfcore.model import Pairing
 
@@ -270,12 +271,13 @@ def _short_changes(repository: Repository, lines: Sequence[ConfigHistory]) -> di
     candidates = expanded((pair for pair in pairs if pair.config_id in ids), renamed)
     compared = [pair for pair in itertools.islice(candidates, _FEW_PAIRS) if isinstance(pair, Pairing)]
     try:
-        verdicts = run_checks(repository, compared)
+        verdicts = settled(run_checks(repository, compared), lines)
     except PerfError:
         return by_series
     for verdict in verdicts:
         target = verdict.pairing.target.version or ""
         for change in verdict.changes:
             key = (verdict.pairing.config_id, change.metric, change.resource)
-            by_series.setdefault(key, []).append(replace(change, earliest=target, latest=target))
+            located = change if change.earliest else replace(change, earliest=target, latest=target)
+            by_series.setdefault(key, []).append(located)
     return by_series
