@@ -80,7 +80,8 @@ def of_history(
     repository: Repository, history: Iterable[tuple[str, Sequence[Entry]]], wanted: Container[str]
 ) -> Iterator[Pairing | Unpaired]:
     """The wanted versions of a history, each against the one before it that was measured in the same configuration.
-    `history` has the versions of a line with their profiles, oldest first."""
+    `history` has the versions of a line with their profiles, oldest first. Profiles that cannot be read are left out,
+    as from the series of a line."""
     last: dict[_Key, tuple[str, list[Entry]]] = {}
     measured: dict[str, str] = {}
     loaded: dict[_Key, Sample] = {}
@@ -91,9 +92,14 @@ def of_history(
             if version in wanted and key in last:
                 before, base = last[key]
                 previous = loaded.get(key)
-                baseline = previous if previous and previous.version == before else _sample(repository, before, base)
-                loaded[key] = _sample(repository, version, group)  # the next version's baseline
-                yield _pair(repository, baseline, loaded[key])
+                is_loaded = previous is not None and previous.version == before
+                baseline = previous if is_loaded else _readable_sample(repository, before, base)
+                target = _readable_sample(repository, version, group)
+                if target is None:
+                    continue  # the next version has the baseline of this one
+                loaded[key] = target
+                if baseline is not None:
+                    yield _pair(repository, baseline, target)
             elif (
                 version in wanted and measured.get(key.config_id, version) != version and key.config_id not in continued
             ):
@@ -230,6 +236,13 @@ def _readable(repository: Repository, id: str) -> Iterator[Profile]:
         yield repository.store.load(id)
     except (FormatError, NotFoundError) as error:
         repository.leave_out(error)
+
+
+def _readable_sample(repository: Repository, version: str, entries: Sequence[Entry]) -> Sample | None:
+    """The profiles of a version that can be read, each once; None where none can."""
+    unique = dict.fromkeys(entry.profile for entry in entries)
+    profiles = tuple(profile for id in unique for profile in _readable(repository, id))
+    return Sample(version=version, profiles=profiles) if profiles else None
 
 
 def _pair(repository: Repository, baseline: Sample, target: Sample) -> Pairing:

@@ -61,6 +61,11 @@ def scan_branch(
     return results
 
 
+def compares_versions(repository: Repository) -> bool:
+    """Whether the configured check of two versions is installed."""
+    return str(repository.trusted("check.name")) in repository.plugins.names("check")
+
+
 def _merged(series: ScannedSeries, steps: Mapping[_Subject, Sequence[Change]]) -> tuple[Change, ...]:
     """The steps of a short series and the changes of the machine that a scan shows, in the order of its versions."""
     machines = [change for change in series.changes if change.kind == "machine" and change.environments]
@@ -77,7 +82,9 @@ def _steps_of(
     progress: Callable[[int, int, str], None],
     among: Sequence[ScannedSeries],
 ) -> dict[_Subject, list[Change]]:
-    """The steps of short series."""
+    """The steps of short series; none where the check that compares two versions is not installed."""
+    if not selected or not compares_versions(repository):
+        return {}
     lines, metrics = dict[str, ConfigHistory](), dict[str, set[str]]()
     for series in selected:
         lines[series.line.config_id] = series.line

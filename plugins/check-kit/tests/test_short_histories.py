@@ -237,3 +237,34 @@ def test_the_hint_of_an_unmeasured_version_measures_that_one(project: Project, r
     with pytest.raises(NotFoundError, match="has no profiles") as told:
         check(repository, Version(versions[4]), CheckOptions())
     assert told.value.hint == "its profiles are still pending: perf status lists them, perf add registers them"
+
+
+@pytest.mark.parametrize("damaged", [0, 1, 2, 3])
+def test_a_damaged_profile_is_left_out_of_a_short_history(
+    project: Project, repository: Repository, damaged: int
+) -> None:
+    versions = _measured(project, repository, [10, 10, 13, 13])
+    id = repository.entries(versions[damaged])[0].profile
+    (project.path / ".perf/objects" / id[:2] / id[2:]).unlink()
+    places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+    again = Repository.open(project.path, places=places)
+    (slower,) = _steps(_checked(again).changes)
+    readable = [version[:10] for number, version in enumerate(versions) if number != damaged]
+    at = 2 if damaged != 2 else 3
+    assert (slower.target, slower.baseline) == (versions[at][:10], readable[readable.index(versions[at][:10]) - 1])
+    assert [error.message for error in again.left_out]
+    (drawn,) = history_of(again, HistoryQuery()).series
+    assert [change.target for change in drawn.changes] == [slower.target]
+
+
+def test_without_the_check_of_two_versions_a_short_history_is_drawn_without_marks(
+    project: Project, repository: Repository
+) -> None:
+    _measured(project, repository, [10, 13])
+    with_check = history_of(repository, HistoryQuery()).series[0]
+    project.home.mkdir(exist_ok=True)
+    (project.home / "config.yml").write_text("check: {name: absent}\n")
+    places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+    without = history_of(Repository.open(project.path, places=places), HistoryQuery()).series[0]
+    assert len(with_check.changes) == 1
+    assert (without.points, without.changes) == (with_check.points, ())

@@ -60,6 +60,9 @@ def scan(
     if check is None:
         plugin, _ = repository.plugins.load("check", name)
         raise UsageError(f"{plugin} does not scan histories", hint="set check.history to a check that does")
+    if not short_histories.compares_versions(repository):
+        pairwise = str(repository.trusted("check.name"))
+        listener.note(f"changes of short histories are not marked; perfcore-check-{pairwise} would find them")
     thresholds = thresholds_of(repository)
     return short_histories.scan_branch(repository, series, check, thresholds, listener.progress, candidates)
 
