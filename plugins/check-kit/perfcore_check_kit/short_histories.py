@@ -28,7 +28,7 @@ from perfcore_check_kit.series import ConfigHistory
 
 _Subject: TypeAlias = tuple[str, str, str]  # configuration, benchmark and metric
 
-_CHANGED = ("degradation", "optimization")
+CHANGED = ("degradation", "optimization")
 _RESULTS = "short histories"
 _DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[Change, ...]])
 
@@ -41,9 +41,9 @@ def scan_branch(
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
     among: Sequence[ScannedSeries] = (),
 ) -> list[ScannedSeries]:
-    """The series with the changes that `perf check all` reports of them: a scan's of long ones, and of short ones the
-    steps between successive versions. `among` are all series of the branch; where there are none, as of functions,
-    which no two versions are compared by, all are scanned."""
+    """The series with the changes that `perf check all` reports of them: of long ones a scan's and the step that the
+    newest version may be, and of short ones the steps between successive versions. `among` are all series of the
+    branch; where there are none, as of functions, which no two versions are compared by, all are scanned."""
     if not among:
         return scan_series(repository, selected, check, thresholds, progress)
     is_short = [len(series.line.versions) < SHORT for series in selected]
@@ -51,8 +51,11 @@ def scan_branch(
     wanted = [
         not short or len(set(series.series.environments)) > 1 for series, short in zip(selected, is_short, strict=True)
     ]
+    from perfcore_check_kit import newest_version
+
     to_scan = list(itertools.compress(selected, wanted))
-    scanned = iter(scan_series(repository, to_scan, check, thresholds, progress, among) if to_scan else [])
+    of_scan = scan_series(repository, to_scan, check, thresholds, progress, among) if to_scan else []
+    scanned = iter(newest_version.with_steps(repository, of_scan, thresholds, progress))
     steps = _steps_of(repository, list(itertools.compress(selected, is_short)), thresholds, progress, among)
     results = []
     for series, short, is_scanned in zip(selected, is_short, wanted, strict=True):
@@ -126,7 +129,7 @@ def _steps(
         progress=progress,
     )
     every = (change for verdict in settled(verdicts, [line]) for change in verdict.changes)
-    steps = tuple(change for change in every if change.kind in _CHANGED)
+    steps = tuple(change for change in every if change.kind in CHANGED)
     with contextlib.suppress(UnicodeEncodeError):  # what has a name that is no Unicode is not kept
         model.put(_RESULTS, {key: msgspec.msgpack.encode((question, steps))})
     return steps
@@ -162,7 +165,7 @@ def _comparisons(series: Iterable[ScannedSeries]) -> int:
 
 def _located(change: Change, pair: Pairing, following: Mapping[str, str]) -> Change:
     before, after = pair.baseline.version or "", pair.target.version or ""
-    if change.kind not in _CHANGED or not after:
+    if change.kind not in CHANGED or not after:
         return change
     earliest = following.get(before) or after
     where = f"came between {earliest[:10]} and {after[:10]}" if earliest != after else ""
@@ -176,7 +179,7 @@ def _series(verdicts: Sequence[MethodVerdicts], changes: Sequence[Sequence[Chang
     for row, verdict in enumerate(verdicts):
         machine = verdict.pairing.target.profiles[0].environment_id
         for column, change in enumerate(changes[row]):
-            if change.kind in _CHANGED and min(change.baseline_value or 0.0, change.target_value or 0.0) > 0:
+            if change.kind in CHANGED and min(change.baseline_value or 0.0, change.target_value or 0.0) > 0:
                 key = verdict.method, machine, change.config_id, change.resource, change.metric
                 places.setdefault(key, []).append((row, column))
     yield from places.values()

@@ -1,0 +1,49 @@
+"""The newest version of a long history, which a scan cannot tell from an outlier."""
+
+from __future__ import annotations
+
+from perfcore_testing.project import Project
+from perfcore_view_history.query import HistoryQuery
+from perfcore_view_history.query import history as history_of
+
+from perfcore.model.record import replace
+from perfcore.repository import Repository
+from perfcore.store.lookup import Ref
+
+from .test_short_histories import _checked, _ends, _known, _measured, _profile, _steps, repository
+
+__all__ = ["repository"]
+LEVEL = [10.0, 10.01, 9.99, 10.0, 10.02, 9.98, 10.0, 10.01, 9.99, 10.0]
+
+
+def test_a_step_of_the_newest_version_is_told_everywhere(project: Project, repository: Repository) -> None:
+    versions = _measured(project, repository, [*LEVEL, 13])
+    result = _checked(repository)
+    (step,) = _steps(result.changes)
+    assert (step.kind, step.latest, result.exit_code) == ("degradation", versions[-1], 1)
+    (drawn,) = history_of(repository, HistoryQuery()).series
+    assert _known(drawn.changes) == _known([step])
+    ends = _ends(repository)
+    assert ends is not None
+    assert (ends.good, ends.bad) == (versions[-2], versions[-1])
+
+
+def test_a_step_is_between_the_same_versions_once_the_level_stays(project: Project, repository: Repository) -> None:
+    _measured(project, repository, [*LEVEL, 13])
+    (first,) = _steps(_checked(repository).changes)
+    version = project.commit("Another one")
+    made = replace(_profile(20, 13e6, 15.6e6), origin=version)
+    repository.register(Ref(kind="pending", pending=repository.save(made)), version)
+    (second,) = _steps(_checked(repository).changes)
+    assert (second.baseline, second.target) == (first.baseline, first.target)
+
+
+def test_a_version_that_was_alone_is_no_step(project: Project, repository: Repository) -> None:
+    _measured(project, repository, [*LEVEL, 13, 10])
+    assert not _steps(_checked(repository).changes)
+
+
+def test_a_version_that_is_as_far_as_others_of_its_level_is_no_step(project: Project, repository: Repository) -> None:
+    """It differs from the one before, as every second version does."""
+    _measured(project, repository, [10, 11.5] * 6)
+    assert not _steps(_checked(repository).changes)
