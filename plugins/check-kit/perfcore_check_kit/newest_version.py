@@ -17,9 +17,8 @@ from perfcore.repository.repository import Repository
 from perfcore_check_kit import pairing
 from perfcore_check_kit.benchmark_pairs import expanded
 from perfcore_check_kit.history import SHORT, ScannedSeries
-from perfcore_check_kit.pair_checks import run_checks
+from perfcore_check_kit.pair_checks import CHANGED, compares_versions, placed, run_checks
 from perfcore_check_kit.series import ConfigHistory
-from perfcore_check_kit.short_histories import CHANGED, settled
 
 _Subject: TypeAlias = tuple[str, str, str]  # configuration, benchmark and metric
 
@@ -40,6 +39,8 @@ def with_steps(
 ) -> list[ScannedSeries]:
     """The scanned series, each with the step that its newest version may be."""
     far = [series for series in scanned if _is_far(series)]
+    if not (far and compares_versions(repository)):
+        return list(scanned)
     steps: dict[_Subject, Change] = {}
     for line in {series.line.config_id: series.line for series in far}.values():
         metrics = {_subject(series): series.primary for series in scanned if series.line.config_id == line.config_id}
@@ -112,7 +113,8 @@ def _steps(
         comparisons=sum(metrics.values()),
         progress=progress,
     )
-    changes = (change for verdict in settled(verdicts, [line]) for change in verdict.changes)
+    following = {measured.version.id: measured.next_version for measured in line.versions}
+    changes = (placed(change, verdict.pairing, following) for verdict in verdicts for change in verdict.changes)
     found = {(change.config_id, change.resource, change.metric): change for change in changes if change.kind in CHANGED}
     return {
         subject: replace(change, primary=metrics[subject]) for subject, change in found.items() if subject in wanted

@@ -19,6 +19,7 @@ from perfcore_check_kit.method_rules import Facts
 from perfcore_check_kit.series import ConfigHistory
 from perfcore_check_kit.thresholds import combined
 
+CHANGED = ("degradation", "optimization")
 _NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth
 
 
@@ -70,6 +71,22 @@ def run_checks(
                 changes = [replace(change, primary=False) for change in changes]
             verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
     return verdicts
+
+
+def compares_versions(repository: Repository) -> bool:
+    """Whether the configured check of two versions is installed."""
+    return str(repository.trusted("check.name")) in repository.plugins.names("check")
+
+
+def placed(change: Change, pair: Pairing, following: Mapping[str, str]) -> Change:
+    """The change with the versions that it may have come with: from the one that follows the baseline."""
+    before, after = pair.baseline.version or "", pair.target.version or ""
+    if change.kind not in CHANGED or not after:
+        return change
+    earliest = following.get(before) or after
+    where = f"came between {earliest[:10]} and {after[:10]}" if earliest != after else ""
+    evidence = "; ".join(filter(None, (change.evidence, where)))
+    return replace(change, earliest=earliest, latest=after, evidence=evidence)
 
 
 def _newest(repository: Repository, config_id: str, head: str, known: Sequence[ConfigHistory]) -> list[Series]:

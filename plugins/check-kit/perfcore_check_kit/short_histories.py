@@ -20,15 +20,14 @@ from msgspec.structs import replace
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Pairing
 from perfcore.repository.repository import Repository
-from perfcore_check_kit import method_rules, pairing
+from perfcore_check_kit import method_rules, newest_version, pairing
 from perfcore_check_kit.benchmark_pairs import expanded
 from perfcore_check_kit.history import SHORT, HistoryCheck, ScannedSeries, code_stamp, scan_series
-from perfcore_check_kit.pair_checks import MethodVerdicts, run_checks
+from perfcore_check_kit.pair_checks import CHANGED, MethodVerdicts, compares_versions, placed, run_checks
 from perfcore_check_kit.series import ConfigHistory
 
 _Subject: TypeAlias = tuple[str, str, str]  # configuration, benchmark and metric
 
-CHANGED = ("degradation", "optimization")
 _RESULTS = "short histories"
 _DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[Change, ...]])
 
@@ -51,8 +50,6 @@ def scan_branch(
     wanted = [
         not short or len(set(series.series.environments)) > 1 for series, short in zip(selected, is_short, strict=True)
     ]
-    from perfcore_check_kit import newest_version
-
     to_scan = list(itertools.compress(selected, wanted))
     of_scan = scan_series(repository, to_scan, check, thresholds, progress, among) if to_scan else []
     scanned = iter(newest_version.with_steps(repository, of_scan, thresholds, progress))
@@ -62,11 +59,6 @@ def scan_branch(
         result = next(scanned) if is_scanned else series
         results.append(replace(result, changes=_merged(result, steps)) if short else result)
     return results
-
-
-def compares_versions(repository: Repository) -> bool:
-    """Whether the configured check of two versions is installed."""
-    return str(repository.trusted("check.name")) in repository.plugins.names("check")
 
 
 def _merged(series: ScannedSeries, steps: Mapping[_Subject, Sequence[Change]]) -> tuple[Change, ...]:
@@ -139,7 +131,7 @@ def settled(verdicts: Sequence[MethodVerdicts], lines: Iterable[ConfigHistory]) 
     """The verdicts on the successive versions of lines, oldest first, with the versions that each change may have come
     with, and the later version that took it back."""
     following = {measured.version.id: measured.next_version for line in lines for measured in line.versions}
-    located = [[_located(change, verdict.pairing, following) for change in verdict.changes] for verdict in verdicts]
+    located = [[placed(change, verdict.pairing, following) for change in verdict.changes] for verdict in verdicts]
     for steps in _series(verdicts, located):
         for index, later in _undone([located[row][column] for row, column in steps]).items():
             row, column = steps[index]
@@ -161,16 +153,6 @@ def _comparisons(series: Iterable[ScannedSeries]) -> int:
         key = scanned.line.config_id, scanned.series.resource
         counts[key] = max(counts.get(key, 0), len(environments) - len(set(environments)))
     return sum(counts.values())
-
-
-def _located(change: Change, pair: Pairing, following: Mapping[str, str]) -> Change:
-    before, after = pair.baseline.version or "", pair.target.version or ""
-    if change.kind not in CHANGED or not after:
-        return change
-    earliest = following.get(before) or after
-    where = f"came between {earliest[:10]} and {after[:10]}" if earliest != after else ""
-    evidence = "; ".join(filter(None, (change.evidence, where)))
-    return replace(change, earliest=earliest, latest=after, evidence=evidence)
 
 
 def _series(verdicts: Sequence[MethodVerdicts], changes: Sequence[Sequence[Change]]) -> Iterator[list[tuple[int, int]]]:

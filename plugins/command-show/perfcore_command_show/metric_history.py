@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfcore_check_kit import history, short_histories
+from perfcore_check_kit import history, pair_checks, short_histories
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, config_histories
 from perfcore_check_kit.thresholds import thresholds_of
@@ -60,7 +60,7 @@ def scan(
     if check is None:
         plugin, _ = repository.plugins.load("check", name)
         raise UsageError(f"{plugin} does not scan histories", hint="set check.history to a check that does")
-    if not short_histories.compares_versions(repository):
+    if not pair_checks.compares_versions(repository):
         pairwise = str(repository.trusted("check.name"))
         listener.note(f"changes of short histories are not marked; perfcore-check-{pairwise} would find them")
     thresholds = thresholds_of(repository)

@@ -15,7 +15,6 @@ from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, branch_versions, config_histories
 from perfcore_command_show import context, metric_history
 
-from perfcore.analysis.stored_results import Results, headlines
 from perfcore.config.layers import KEYS
 from perfcore.errors import PerfError
 from perfcore.model import Change
@@ -26,7 +25,6 @@ from perfcore_site_kit.levels import Level, levels_of, reduced
 from perfcore_site_kit.rows import BranchRows, StoredPoints, levels_key, points_key
 
 if TYPE_CHECKING:
-    from perfcore.model import MinorVersion
     from perfcore.model.listener import Listener
     from perfcore.repository.repository import Repository
 
@@ -138,9 +136,8 @@ def derive(
         scanned = list(selected)
     versions = branch_versions(lines)[::-1]
     short = _short_changes(repository, lines)
-    at_newest = _of_newest(repository, scanned, versions[-1]) if versions else {}
     medians = [_medians(scanned_series) for scanned_series in scanned]
-    series = tuple(_row(*each, short, at_newest) for each in zip(scanned, medians, strict=True))
+    series = tuple(_row(*each, short) for each in zip(scanned, medians, strict=True))
     changes = [change for row in series for change in row.changes]
     decided = context.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(
@@ -161,13 +158,12 @@ def _row(
     scanned: ScannedSeries,
     medians: Sequence[float | None],
     short: Mapping[tuple[str, str, str], Sequence[Change]],
-    at_newest: Mapping[tuple[str, str, str], Sequence[Change]],
 ) -> SeriesRow:
     line, series = scanned.line, scanned.series
     newest = next((at for at in reversed(range(len(medians))) if medians[at] is not None), 0)
     recent = [median for median in medians[-RECENT:] if median is not None]
     is_short = len(line.versions) < SHORT
-    key = (series.config_id, series.metric, series.resource)
+    pairwise = short.get((series.config_id, series.metric, series.resource), ())
     return SeriesRow(
         config_id=series.config_id,
         command=line.label,
@@ -187,7 +183,7 @@ def _row(
         spread=_spread(series.values[-RECENT:]),
         sessions=len({name for counted in series.sessions[-RECENT:] for name, _ in counted if name}),
         environments=tuple(dict.fromkeys(series.environments)),
-        changes=(*(scanned.changes or short.get(key, ())), *at_newest.get(key, ())),
+        changes=tuple(scanned.changes) or tuple(pairwise),
         is_short=is_short,
     )
 
@@ -225,29 +221,6 @@ def _spread(values: Iterable[Sequence[float]]) -> float | None:
         if len(runs) >= 3 and (level := _median(runs)) > 0:
             spreads.append(_median([abs(run - level) for run in runs]) * _TO_DEVIATION / level)
     return _median(spreads) if spreads else None
-
-
-def _of_newest(
-    repository: Repository, scanned: Sequence[ScannedSeries], newest: MinorVersion
-) -> dict[tuple[str, str, str], list[Change]]:
-    """The steps that the last check of the newest version found and stored, against the version before: a scan of the
-    history sees a step only once there is a version after it, and nobody wants to wait for that."""
-    stored = headlines(Results(repository.store, repository.vcs_name).of(newest.id))
-    steps = {
-        (change.config_id, change.metric, change.resource): change
-        for change in stored
-        if change.kind in ("degradation", "optimization") and change.baseline and not change.contract
-    }
-    by_series: dict[tuple[str, str, str], list[Change]] = {}
-    for candidate in scanned if steps else ():
-        line, series = candidate.line.versions, candidate.series
-        key = (series.config_id, series.metric, series.resource)
-        is_seen = any(newest.id.startswith(change.target) for change in candidate.changes)
-        if key not in steps or is_seen or len(line) < SHORT or line[-1].version.id != newest.id:
-            continue
-        if line[-2].version.id.startswith(steps[key].baseline):
-            by_series[key] = [steps[key]]
-    return by_series
 
 
 def _short_changes(repository: Repository, lines: Sequence[ConfigHistory]) -> dict[tuple[str, str, str], list[Change]]:

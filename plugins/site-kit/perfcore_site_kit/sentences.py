@@ -116,9 +116,7 @@ def version(compared: Comparison | None, own: Sequence[ListedChange], before: Mi
     if worse:
         named = ", ".join(f"{shown(item.row.name, _MOST)} {size_of(item.change)}".strip() for item in worse[:3])
         remainder = f" and {len(worse) - 3} more" if len(worse) > 3 else ""
-        # The check of the newest version tells what a history cannot show yet: it names no earliest version.
-        source = ", as its history shows" if any(item.change.earliest for item in worse) else ""
-        return f"Yes{source}: {named}{remainder}."
+        return f"Yes, as its history shows: {named}{remainder}."
     if better:
         return f"No: its history shows {plural(len(better), 'improvement')} here."
     if before is None:
