@@ -6,18 +6,15 @@ calls them different as well, that is a step: the next version shows whether it 
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Container, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from perfcore.model import Change, Pairing
 from perfcore.repository.repository import Repository
-from perfcore_check_kit import pairing
-from perfcore_check_kit.benchmark_pairs import expanded
 from perfcore_check_kit.history import SHORT, ScannedSeries
-from perfcore_check_kit.pair_checks import CHANGED, compares_versions, placed, run_checks
 from perfcore_check_kit.series import ConfigHistory
 
 _Subject: TypeAlias = tuple[str, str, str]  # configuration, benchmark and metric
@@ -39,7 +36,11 @@ def with_steps(
 ) -> list[ScannedSeries]:
     """The scanned series, each with the step that its newest version may be."""
     far = [series for series in scanned if _is_far(series)]
-    if not (far and compares_versions(repository)):
+    if not far:
+        return list(scanned)
+    from perfcore_check_kit.pair_checks import compares_versions  # seldom needed, and most of a start is imports
+
+    if not compares_versions(repository):
         return list(scanned)
     steps: dict[_Subject, Change] = {}
     for line in {series.line.config_id: series.line for series in far}.values():
@@ -62,29 +63,32 @@ def _is_far(scanned: ScannedSeries) -> bool:
     newest = versions[-1]
     if len(versions) < SHORT or not series.values[-1] or _ends_with_change(scanned, newest.version.id):
         return False
-    start = _start_of_level(scanned)
-    level = [
-        statistics.median(runs)
-        for measured, runs in zip(versions[start:-1], series.values[start:-1], strict=True)
-        if runs and measured.environment == newest.environment
-    ][-_MOST:]
+    level = list(itertools.islice(_level_before(scanned), _MOST))
     if len(level) < _FEWEST:
         return False
-    middle = statistics.median(level)
+    middle = _middle(level)
     distances = [abs(amount - middle) for amount in level]
-    usual = max(_FAR * _NORMAL * statistics.median(distances), _BEYOND * max(distances))
-    return abs(statistics.median(series.values[-1]) - middle) > usual
+    usual = max(_FAR * _NORMAL * _middle(distances), _BEYOND * max(distances))
+    return abs(_middle(series.values[-1]) - middle) > usual
+
+
+def _middle(amounts: Sequence[float]) -> float:
+    """The median, of an even number the greater of the two in the middle."""
+    return sorted(amounts)[len(amounts) // 2]
 
 
 def _ends_with_change(scanned: ScannedSeries, newest: str) -> bool:
     return any(newest in (change.latest, change.until) for change in scanned.changes)
 
 
-def _start_of_level(scanned: ScannedSeries) -> int:
-    """The index of the first version after the last change."""
-    targets = {change.target[:10] for change in scanned.changes}
-    last = [index for index, m in enumerate(scanned.line.versions) if m.version.id[:10] in targets]
-    return last[-1] if last else 0
+def _level_before(scanned: ScannedSeries) -> Iterator[float]:
+    """The amounts of the versions before the newest one back to the last change, as its machine measured them."""
+    starts, newest = {change.target[:10] for change in scanned.changes}, scanned.line.versions[-1]
+    for measured, runs in zip(scanned.line.versions[-2::-1], scanned.series.values[-2::-1], strict=True):
+        if runs and measured.environment == newest.environment:
+            yield _middle(runs)
+        if measured.version.id[:10] in starts:
+            return
 
 
 def _steps(
@@ -97,6 +101,10 @@ def _steps(
 ) -> dict[_Subject, Change]:
     """Those of the wanted series of a line. `metrics` are all of its series, and whether each is a primary one: all are
     looked at, so that a check has to be as sure as if it compared them all."""
+    from perfcore_check_kit import pairing
+    from perfcore_check_kit.benchmark_pairs import expanded
+    from perfcore_check_kit.pair_checks import CHANGED, placed, run_checks
+
     newest = line.versions[-1]
     before = [m for m in line.versions[:-1] if m.environment == newest.environment]
     last_two = replace(line, versions=(*before[-1:], newest))
