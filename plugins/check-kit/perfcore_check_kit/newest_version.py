@@ -35,19 +35,20 @@ def with_steps(
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> list[ScannedSeries]:
     """The scanned series, each with the step that its newest version may be."""
-    far = [series for series in scanned if _is_far(series)]
+    far = {_subject(series): machines for series in scanned if (machines := _machines_far(series))}
     if not far:
         return list(scanned)
     from perfcore_check_kit.pair_checks import compares_versions  # seldom needed, and most of a start is imports
 
     if not compares_versions(repository):
         return list(scanned)
-    steps: dict[_Subject, Change] = {}
-    for line in {series.line.config_id: series.line for series in far}.values():
+    steps: dict[_Subject, list[Change]] = {}
+    for line in {s.line.config_id: s.line for s in scanned if _subject(s) in far}.values():
         metrics = {_subject(series): series.primary for series in scanned if series.line.config_id == line.config_id}
-        steps |= _steps(repository, line, metrics, set(map(_subject, far)), thresholds, progress)
+        for subject, step in _steps(repository, line, metrics, far, thresholds, progress):
+            steps.setdefault(subject, []).append(step)
     return [
-        replace(series, changes=(*series.changes, steps[_subject(series)])) if _subject(series) in steps else series
+        replace(series, changes=(*series.changes, *steps[_subject(series)])) if _subject(series) in steps else series
         for series in scanned
     ]
 
@@ -56,20 +57,35 @@ def _subject(series: ScannedSeries) -> _Subject:
     return series.line.config_id, series.series.resource, series.series.metric
 
 
-def _is_far(scanned: ScannedSeries) -> bool:
-    """Whether the newest version of a long line is far from the level that those before it have, without a change that
-    the scan shows there."""
-    versions, series = scanned.line.versions, scanned.series
-    newest = versions[-1]
-    if len(versions) < SHORT or not series.values[-1] or _ends_with_change(scanned, newest.version.id):
-        return False
-    level = list(itertools.islice(_level_before(scanned), _MOST))
-    if len(level) < _FEWEST:
+def _machines_far(scanned: ScannedSeries) -> set[str]:
+    """The machines on which the newest version of a long line is far from the level that those before it have, without
+    a change that the scan shows there."""
+    versions, newest = scanned.line.versions, scanned.line.versions[-1].version.id
+    if len(versions) < SHORT or any(newest in (change.latest, change.until) for change in scanned.changes):
+        return set()
+    last = itertools.takewhile(lambda measured: measured.version.id == newest, reversed(versions))
+    return {measured.environment for measured in last if _is_far(scanned, measured.environment)}
+
+
+def _is_far(scanned: ScannedSeries, machine: str) -> bool:
+    amounts = _amounts(scanned, machine)
+    version, amount = next(amounts, ("", 0.0))
+    level = [before for _, before in itertools.islice(amounts, _MOST)]
+    if version != scanned.line.versions[-1].version.id or len(level) < _FEWEST:
         return False
     middle = _middle(level)
-    distances = [abs(amount - middle) for amount in level]
-    usual = max(_FAR * _NORMAL * _middle(distances), _BEYOND * max(distances))
-    return abs(_middle(series.values[-1]) - middle) > usual
+    distances = [abs(before - middle) for before in level]
+    return abs(amount - middle) > max(_FAR * _NORMAL * _middle(distances), _BEYOND * max(distances))
+
+
+def _amounts(scanned: ScannedSeries, machine: str) -> Iterator[tuple[str, float]]:
+    """The versions that a machine measured, with their amounts, from the newest back to the last change."""
+    starts = {change.target[:10] for change in scanned.changes}
+    for measured, runs in zip(reversed(scanned.line.versions), reversed(scanned.series.values), strict=True):
+        if runs and measured.environment == machine:
+            yield measured.version.id, _middle(runs)
+        if measured.version.id[:10] in starts:
+            return
 
 
 def _middle(amounts: Sequence[float]) -> float:
@@ -77,42 +93,29 @@ def _middle(amounts: Sequence[float]) -> float:
     return sorted(amounts)[len(amounts) // 2]
 
 
-def _ends_with_change(scanned: ScannedSeries, newest: str) -> bool:
-    return any(newest in (change.latest, change.until) for change in scanned.changes)
-
-
-def _level_before(scanned: ScannedSeries) -> Iterator[float]:
-    """The amounts of the versions before the newest one back to the last change, as its machine measured them."""
-    starts, newest = {change.target[:10] for change in scanned.changes}, scanned.line.versions[-1]
-    for measured, runs in zip(scanned.line.versions[-2::-1], scanned.series.values[-2::-1], strict=True):
-        if runs and measured.environment == newest.environment:
-            yield _middle(runs)
-        if measured.version.id[:10] in starts:
-            return
-
-
 def _steps(
     repository: Repository,
     line: ConfigHistory,
     metrics: Mapping[_Subject, bool],
-    wanted: Container[_Subject],
+    far: Mapping[_Subject, Container[str]],
     thresholds: Mapping[str, float],
     progress: Callable[[int, int, str], None],
-) -> dict[_Subject, Change]:
-    """Those of the wanted series of a line. `metrics` are all of its series, and whether each is a primary one: all are
-    looked at, so that a check has to be as sure as if it compared them all."""
+) -> Iterator[tuple[_Subject, Change]]:
+    """Those of the series of a line that are far on these machines. `metrics` are all of its series, and whether each
+    is a primary one: all are looked at, so that a check has to be as sure as if it compared them all."""
     from perfcore_check_kit import pairing
     from perfcore_check_kit.benchmark_pairs import expanded
     from perfcore_check_kit.pair_checks import CHANGED, placed, run_checks
 
-    newest = line.versions[-1]
-    before = [m for m in line.versions[:-1] if m.environment == newest.environment]
-    last_two = replace(line, versions=(*before[-1:], newest))
+    newest = line.versions[-1].version.id
+    last = [measured for measured in line.versions if measured.version.id == newest]
+    before = {m.environment: m for m in line.versions[: -len(last)]}  # the last one of each machine
+    ends = replace(line, versions=(*(before[m.environment] for m in last if m.environment in before), *last))
     pairs = expanded(
-        pairing.of_line(repository, last_two, {metric for _, _, metric in metrics}),
+        pairing.of_line(repository, ends, {metric for _, _, metric in metrics}),
         repository.config.get("benchmarks.renamed"),
     )
-    resources = {resource for _, resource, metric in metrics if (line.config_id, resource, metric) in wanted}
+    resources = {resource for _, resource, metric in metrics if (line.config_id, resource, metric) in far}
     verdicts = run_checks(
         repository,
         [pair for pair in pairs if isinstance(pair, Pairing) and pair.benchmark in resources],
@@ -122,8 +125,9 @@ def _steps(
         progress=progress,
     )
     following = {measured.version.id: measured.next_version for measured in line.versions}
-    changes = (placed(change, verdict.pairing, following) for verdict in verdicts for change in verdict.changes)
-    found = {(change.config_id, change.resource, change.metric): change for change in changes if change.kind in CHANGED}
-    return {
-        subject: replace(change, primary=metrics[subject]) for subject, change in found.items() if subject in wanted
-    }
+    for verdict in verdicts:
+        machine = verdict.pairing.target.profiles[0].environment_id
+        for change in verdict.changes:
+            subject = change.config_id, change.resource, change.metric
+            if change.kind in CHANGED and machine in far.get(subject, ()):
+                yield subject, replace(placed(change, verdict.pairing, following), primary=metrics[subject])

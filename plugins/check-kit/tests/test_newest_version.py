@@ -10,7 +10,7 @@ from perfcore.model.record import replace
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref
 
-from .test_short_histories import _checked, _ends, _known, _measured, _profile, _steps, repository
+from .test_short_histories import _checked, _ends, _known, _measured, _profile, _register, _steps, repository
 
 __all__ = ["repository"]
 LEVEL = [10.0, 10.01, 9.99, 10.0, 10.02, 9.98, 10.0, 10.01, 9.99, 10.0]
@@ -47,3 +47,13 @@ def test_a_version_that_is_as_far_as_others_of_its_level_is_no_step(project: Pro
     """It differs from the one before, as every second version does."""
     _measured(project, repository, [10, 11.5] * 6)
     assert not _steps(_checked(repository).changes)
+
+
+def test_each_machine_that_measured_the_newest_version_tells_its_step(project: Project, repository: Repository) -> None:
+    """Both have a level of their own, and the second one's step is as far from the level of the first as that is."""
+    versions = _measured(project, repository, [None] * 12)
+    for number, version in enumerate(versions):
+        _register(repository, version, number, 10 + 3 * (number == 11), "a" * 40)
+        _register(repository, version, number, 20 + 6 * (number == 11), "b" * 40)
+    steps = _steps(_checked(repository).changes)
+    assert [(step.kind, step.latest) for step in steps] == [("degradation", versions[-1])] * 2
