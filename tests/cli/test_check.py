@@ -109,6 +109,7 @@ def test_all_and_ranges_compare_each_version_with_the_one_before(history: Here) 
     part = history.perf("check", f"{first}..{second}", "--json").json
     assert {change["target"] for change in part["changes"]} == {second}
     history.perf("check", "HEAD~1..", code=1)
+    history.perf("check", "all", "HEAD~1..", code=1)
 
 
 def test_a_side_line_is_no_baseline_of_the_main_line(here: Here) -> None:

@@ -59,8 +59,10 @@ CheckTarget: TypeAlias = Version | Range | Profiles | ProfilePair | VersionPair
 
 def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarget:
     """What these words ask for: none or `head`, `all`, a revision, `A..B`, a profile, or two of either, where the word
-    `profiles` may precede profiles. `find` gives the profiles of a name."""
+    `profiles` may precede profiles, and `all` a range. `find` gives the profiles of a name."""
     if len(words) == 3 and words[0] == PROFILES:  # with fewer words a branch may have this name
+        words = words[1:]
+    if len(words) == 2 and words[0] == ALL and ".." in words[1]:
         words = words[1:]
     if len(words) > 2:
         raise UsageError(f"at most two versions or profiles are compared, got {len(words)}")
