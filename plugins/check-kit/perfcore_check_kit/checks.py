@@ -21,7 +21,7 @@ from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Change, Pairing
 from perfcore.repository.repository import Repository
 from perfcore.text import brief, printable
-from perfcore_check_kit import conclusions, history, newest_version
+from perfcore_check_kit import conclusions, history, outermost_versions
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.findings import Findings, MethodResults, of_judgement, of_pairs, of_scans
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
@@ -210,7 +210,7 @@ class _Run(msgspec.Struct, frozen=True):
             measured.setdefault(_subject(of_metric), set()).add(of_metric.series.metric)
         selected = [s for s in every if is_judged(s.series.metric, measured[_subject(s)], self._named)]
         scanned = history.scan_series(self.repository, selected, scan, smallest, self.listener.progress)
-        scanned = newest_version.with_steps(self.repository, scanned, smallest, self.listener.progress)
+        scanned = outermost_versions.with_steps(self.repository, scanned, smallest, self.listener.progress)
         for label, metric, version in history.discontinued(scanned):
             last = f"{printable(metric)} was last measured at {version[:10]}"
             self.listener.note(f"{printable(label)}: {last}; no later version is checked by it")

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Pairing
 from perfcore.repository.repository import Repository
-from perfcore_check_kit import method_rules, newest_version, pairing
+from perfcore_check_kit import method_rules, outermost_versions, pairing
 from perfcore_check_kit.benchmark_pairs import expanded
 from perfcore_check_kit.history import SHORT, HistoryCheck, ScannedSeries, code_stamp, scan_series
 from perfcore_check_kit.pair_checks import CHANGED, MethodVerdicts, compares_versions, placed, run_checks
@@ -52,7 +52,7 @@ def scan_branch(
     ]
     to_scan = list(itertools.compress(selected, wanted))
     of_scan = scan_series(repository, to_scan, check, thresholds, progress, among) if to_scan else []
-    scanned = iter(newest_version.with_steps(repository, of_scan, thresholds, progress))
+    scanned = iter(outermost_versions.with_steps(repository, of_scan, thresholds, progress))
     steps = _steps_of(repository, list(itertools.compress(selected, is_short)), thresholds, progress, among)
     results = []
     for series, short, is_scanned in zip(selected, is_short, wanted, strict=True):

@@ -57,3 +57,16 @@ def test_each_machine_that_measured_the_newest_version_tells_its_step(project: P
         _register(repository, version, number, 20 + 6 * (number == 11), "b" * 40)
     steps = _steps(_checked(repository).changes)
     assert [(step.kind, step.latest) for step in steps] == [("degradation", versions[-1])] * 2
+
+
+def test_a_step_after_the_oldest_version_does_not_vanish_with_the_eighth(
+    project: Project, repository: Repository
+) -> None:
+    versions = _measured(project, repository, [8, *LEVEL[:6]])
+    (before,) = _steps(_checked(repository).changes)
+    version = project.commit("The eighth")
+    made = replace(_profile(20, 10e6, 12e6), origin=version)
+    repository.register(Ref(kind="pending", pending=repository.save(made)), version)
+    result = _checked(repository)
+    (step,) = _steps(result.changes)
+    assert (step.id, step.latest, result.exit_code) == (before.id, versions[1], 1)
