@@ -277,13 +277,13 @@ def _judged(rows: Floats, others: Floats, spreads: Floats, change: ChangePoint, 
     """The step with the series that moved; None where most of them did not."""
     index = change.index
     before, after = slice(max(start, index - _NEAR), index), slice(index, min(end, index + _NEAR))
-    own = rows - others
+    residuals = rows - others
     # A series that leaves the others in the version before the step, or in the first that has it, has one of its own.
-    early = own[:, index - 1] - np.array([middle(row[before]) for row in own])
-    late = np.array([middle(row[after]) for row in own]) - own[:, index]
+    early = residuals[:, index - 1] - np.array([middle(row[before]) for row in residuals])
+    late = np.array([middle(row[after]) for row in residuals]) - residuals[:, index]
     sign, size = math.copysign(1.0, change.size), abs(change.size)
-    elsewhere = np.fmax(sign * early, sign * late) > _MOVED * size + _ABOVE * spreads
-    return _with_movers(change, rows[:, before], rows[:, after], spreads, elsewhere)
+    moved_alone = np.fmax(sign * early, sign * late) > _MOVED * size + _ABOVE * spreads
+    return _with_movers(change, rows[:, before], rows[:, after], spreads, moved_alone)
 
 
 def _judged_drift(rows: Floats, spreads: Floats, change: ChangePoint) -> Moved | None:
@@ -296,9 +296,9 @@ def _judged_drift(rows: Floats, spreads: Floats, change: ChangePoint) -> Moved |
 
 
 def _with_movers(
-    change: ChangePoint, before: Floats, after: Floats, spreads: Floats, elsewhere: NDArray[np.bool_]
+    change: ChangePoint, before: Floats, after: Floats, spreads: Floats, moved_alone: NDArray[np.bool_]
 ) -> Moved | None:
-    """The change with the series that moved with it, none of those that moved elsewhere."""
+    """The change with the series that moved with it, none of those that moved in another version."""
     counts = np.array([np.isfinite(before).sum(axis=1), np.isfinite(after).sum(axis=1)])
     measured_rows = np.flatnonzero(counts.all(axis=0))
     if len(measured_rows) < _NEEDED:
@@ -308,7 +308,7 @@ def _with_movers(
     errors = 1.25 * spreads[measured_rows] * np.sqrt((1 / counts[:, measured_rows]).sum(axis=0))
     typical = float(_weighted_medians(steps[:, None], 1 / np.maximum(errors, size / 4))[0])
     doubt = 1.25 * median(errors) / math.sqrt(len(measured_rows))
-    moved = measured_rows[(steps >= _MOVED * size) & ~elsewhere[measured_rows]]
+    moved = measured_rows[(steps >= _MOVED * size) & ~moved_alone[measured_rows]]
     if typical < max(_MOVED * size, _SURE * doubt) or 2 * len(moved) <= len(measured_rows):
         return None
     return Moved(change, tuple(moved.tolist()), len(measured_rows))

@@ -324,8 +324,8 @@ def _between_ticks(middles: Floats, runs: Floats, point: Indexes) -> Floats:
     if len(once) * _TIED > len(runs) or len(once) < 2:
         return middles
     reach = _TICKS * float((once[1:] - once[:-1]).min())
-    beside = within(runs - middles[point], reach)
-    means: Floats = middles + np.bincount(point, beside) / np.bincount(point)
+    offsets = within(runs - middles[point], reach)
+    means: Floats = middles + np.bincount(point, offsets) / np.bincount(point)
     return means
 
 

@@ -298,8 +298,8 @@ def _alike(change: ChangePoint, changes: Sequence[ChangePoint]) -> ChangePoint |
 def _at_once(change: ChangePoint, changes: Sequence[ChangePoint]) -> ChangePoint | None:
     """The change of another series that may have come with the same version, if there is one: what comes with the next
     one is another."""
-    beside = [other for other in changes if other.earliest <= change.latest and other.latest >= change.earliest]
-    return _alike(change, beside)
+    overlapping = [c for c in changes if c.earliest <= change.latest and c.latest >= change.earliest]
+    return _alike(change, overlapping)
 
 
 def _described(found: Common) -> Machine:

@@ -61,9 +61,9 @@ def _with_steps(
             steps[subject] = (*steps.get(subject, ()), step)
     results = []
     for series in scanned:
-        own = steps.get(_subject(series), ())
-        changes = (*series.changes, *own) if newest else (*own, *series.changes)
-        results.append(replace(series, changes=changes) if own else series)
+        of_series = steps.get(_subject(series), ())
+        changes = (*series.changes, *of_series) if newest else (*of_series, *series.changes)
+        results.append(replace(series, changes=changes) if of_series else series)
     return results
 
 
@@ -90,11 +90,11 @@ def _is_at(change: Change, version: str, newest: bool) -> bool:
 def _is_far(scanned: ScannedSeries, outermost: str, machine: str, newest: bool) -> bool:
     amounts = _amounts(scanned, machine, newest)
     version, amount = next(amounts, ("", 0.0))
-    level = [beside for _, beside in itertools.islice(amounts, _MOST)]
+    level = [of_version for _, of_version in itertools.islice(amounts, _MOST)]
     if version != outermost or len(level) < _FEWEST:
         return False
     middle = _middle(level)
-    distances = [abs(beside - middle) for beside in level]
+    distances = [abs(of_version - middle) for of_version in level]
     return abs(amount - middle) > max(_FAR * _NORMAL * _middle(distances), _BEYOND * max(distances))
 
 
@@ -122,8 +122,8 @@ def _outermost(line: ConfigHistory, newest: bool) -> ConfigHistory:
     outermost = line.versions[-1 if newest else 0].version.id
     ends = [measured for measured in line.versions if measured.version.id == outermost]
     inwards: Sequence[MeasuredVersion] = line.versions[: -len(ends)][::-1] if newest else line.versions[len(ends) :]
-    beside = {measured.environment: measured for measured in reversed(inwards)}
-    neighbours = [beside[measured.environment] for measured in ends if measured.environment in beside]
+    nearest = {measured.environment: measured for measured in reversed(inwards)}
+    neighbours = [nearest[measured.environment] for measured in ends if measured.environment in nearest]
     return replace(line, versions=(*neighbours, *ends) if newest else (*ends, *neighbours))
 
 

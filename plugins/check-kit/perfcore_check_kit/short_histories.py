@@ -47,16 +47,16 @@ def scan_branch(
         return scan_series(repository, selected, check, thresholds, progress)
     is_short = [len(series.line.versions) < SHORT for series in selected]
     # Of short ones a scan tells where another machine measures, which no comparison of two versions does.
-    wanted = [
+    is_scanned = [
         not short or len(set(series.series.environments)) > 1 for series, short in zip(selected, is_short, strict=True)
     ]
-    to_scan = list(itertools.compress(selected, wanted))
+    to_scan = list(itertools.compress(selected, is_scanned))
     of_scan = scan_series(repository, to_scan, check, thresholds, progress, among) if to_scan else []
     scanned = iter(outermost_versions.with_steps(repository, of_scan, thresholds, progress))
     steps = _steps_of(repository, list(itertools.compress(selected, is_short)), thresholds, progress, among)
     results = []
-    for series, short, is_scanned in zip(selected, is_short, wanted, strict=True):
-        result = next(scanned) if is_scanned else series
+    for series, short, has_scan in zip(selected, is_short, is_scanned, strict=True):
+        result = next(scanned) if has_scan else series
         results.append(replace(result, changes=_merged(result, steps)) if short else result)
     return results
 

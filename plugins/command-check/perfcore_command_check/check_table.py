@@ -36,15 +36,15 @@ def lines(
     columns: int | None = None,
 ) -> list[str]:
     """A table: primary metrics with their companions beside them, the named `metrics`, and others that changed by
-    themselves; all where `everything` is wanted or there are no primary ones. Ids of `always` have a row. Of a suite,
+    themselves; all where `everything` is listed or there are no primary ones. Ids of `always` have a row. Of a suite,
     what is unchanged is only counted. An id is that by which people accept a change. Long names are cut where a
     terminal has only so many columns."""
     everything = everything or not any(change.primary for change in changes)
     visible = list(changes) if everything else companions.shown(changes, always=always, metrics=metrics)
     leading = companions.leaders(changes)
     followers = [change for change in changes if change.id in leading]
-    wanted = [change for change in visible if not change.contract]
-    selected = [c for c in wanted if everything or not (c.resource and c.kind == "same")]
+    listed = [change for change in visible if not change.contract]
+    selected = [c for c in listed if everything or not (c.resource and c.kind == "same")]
     silent = {id for id, standing in standings.items() if standing.silences}
     named = [c.id for c in selected if everything or (c.kind in CHANGED and c.id not in silent)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
@@ -59,8 +59,8 @@ def lines(
         for change in selected
     ]
     text = _table(rows, columns) if len(rows) > 1 else []
-    if len(selected) < len(wanted):
-        text.append(f"{plural(len(wanted) - len(selected), 'benchmark')} unchanged: --verbose lists them")
+    if len(selected) < len(listed):
+        text.append(f"{plural(len(listed) - len(selected), 'benchmark')} unchanged: --verbose lists them")
     text += filter(None, [companions.hidden(changes, visible)])
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     agreed = [_agreed(change, standings.get(change.id)) for change in changes if change.contract]

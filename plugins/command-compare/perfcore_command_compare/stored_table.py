@@ -21,7 +21,7 @@ def lines(
     comparison: StoredComparison, *, everything: bool, all_metrics: bool = False, columns: int | None = None
 ) -> list[str]:
     """Both versions, a row for each change by its effect, and the number of the other comparisons, which are rows too
-    where `everything` is wanted."""
+    where `everything` is undecided."""
     outcome = comparison.outcome
     visible = outcome.changes if all_metrics else companions.shown(outcome.changes)
     sections = sections_of(visible, everything or all_metrics)
@@ -37,8 +37,8 @@ def sections_of(changes: Sequence[Change], everything: bool) -> list[tuple[str, 
     """What changed; with `everything` what is inconclusive, by its reason, and what is unchanged, with their titles."""
     sections = [("", [change for change in changes if change.kind in CHANGED])]
     if everything:
-        wanted = [change for change in changes if change.kind == "cannot tell"]
-        sections += [(_why(reason, rows), rows) for reason, rows in inconclusive_by_reason(wanted)]
+        undecided = [change for change in changes if change.kind == "cannot tell"]
+        sections += [(_why(reason, rows), rows) for reason, rows in inconclusive_by_reason(undecided)]
         sections.append(("unchanged:", [change for change in changes if change.kind == "same"]))
     return sections
 

@@ -127,9 +127,11 @@ def derive(
     selected = histories.select_series(repository, lines)
     try:
         # Of short histories only what decides: each metric of each pair of versions takes as long as the others.
-        wanted = [series.primary or len(series.line.versions) >= SHORT for series in selected]
-        results = iter(metric_history.scan(repository, list(itertools.compress(selected, wanted)), selected, listener))
-        scanned = [next(results) if is_wanted else series for series, is_wanted in zip(selected, wanted, strict=True)]
+        scannable = [series.primary or len(series.line.versions) >= SHORT for series in selected]
+        results = iter(
+            metric_history.scan(repository, list(itertools.compress(selected, scannable)), selected, listener)
+        )
+        scanned = [next(results) if decides else series for series, decides in zip(selected, scannable, strict=True)]
     except PerfError as error:
         # Pages of a repository whose check is not installed, or not trusted, show what was measured all the same.
         notes.append(f"No change is marked: {error.message}.")

@@ -62,19 +62,21 @@ def bars(subject: ViewData, metric: str | None, by: str | None, most: int) -> Ba
         _fill(profiles, tables)
     if not any(tables):
         raise NotFoundError(f"no profile has rows by {brief(by)}" if by else "the profiles have no runs with values")
-    wanted = chosen_metric(metric, (key[1] for amounts_of in tables for key in amounts_of))
-    unit = next((unit for amounts_of in tables for (_, name), (unit, _) in amounts_of.items() if name == wanted), "")
-    names = dict.fromkeys(name for amounts_of in tables for name, key in amounts_of if key == wanted)
-    amounts = {name: tuple(_amount(amounts_of.get((name, wanted))) for amounts_of in tables) for name in names}
+    drawn_metric = chosen_metric(metric, (key[1] for amounts_of in tables for key in amounts_of))
+    unit = next(
+        (unit for amounts_of in tables for (_, name), (unit, _) in amounts_of.items() if name == drawn_metric), ""
+    )
+    names = dict.fromkeys(name for amounts_of in tables for name, key in amounts_of if key == drawn_metric)
+    amounts = {name: tuple(_amount(amounts_of.get((name, drawn_metric))) for amounts_of in tables) for name in names}
     ordered = sorted(
         (name for name in names if any(amounts[name])),
         key=lambda name: (-max(amount.median for amount in amounts[name] if amount), name),
     )
     if not ordered:
-        raise NotFoundError(f"no value of {brief(wanted)} can be drawn")
+        raise NotFoundError(f"no value of {brief(drawn_metric)} can be drawn")
     return Bars(
-        title=shown(f"{wanted} by {column or 'benchmark'}"),
-        metric=shown(wanted),
+        title=shown(f"{drawn_metric} by {column or 'benchmark'}"),
+        metric=shown(drawn_metric),
         unit=shown(unit, _UNIT),
         sides=tuple(side_name(subject, number) for number in range(len(profiles))),
         names=tuple(shown(name) or "(none)" for name in ordered[:most]),

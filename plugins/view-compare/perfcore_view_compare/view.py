@@ -1,4 +1,4 @@
-"""The driver: all comparisons, in the form that is wanted."""
+"""The driver: all comparisons, in the form that is listed."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class CompareView:
 
         settings = self.settings
         changes = _of_both(subject)
-        wanted = changes if settings.all_metrics else [change for change in changes if change.primary]
-        if not (ranked := rows(wanted or changes, subject.accepted, subject.decided)):
+        listed = changes if settings.all_metrics else [change for change in changes if change.primary]
+        if not (ranked := rows(listed or changes, subject.accepted, subject.decided)):
             raise NotFoundError(
                 "there is nothing that was compared",
                 hint="perf compare A B --view compare compares what is stored of two versions",

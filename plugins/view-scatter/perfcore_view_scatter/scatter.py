@@ -65,19 +65,19 @@ def scatter(subject: ViewData, metric: str | None, over: str | None, by: str | N
             "no column of the profiles is a parameter with several numbers", hint="--over names the column"
         )
     metrics = (column.name for profile in subject.profiles for column in _values(profile))
-    wanted = chosen_metric(metric, metrics)
+    drawn_metric = chosen_metric(metric, metrics)
     several = len(subject.profiles) > 1
     groups = [
         attrs.evolve(group, name=f"{side_name(subject, number)}: {group.name}" if several else group.name)
         for number, profile in enumerate(subject.profiles)
-        for group in _groups(profile, wanted, parameter, by)
+        for group in _groups(profile, drawn_metric, parameter, by)
     ]
     if not groups:
-        raise NotFoundError(f"no profile has numbers of {brief(wanted)} over {brief(parameter)}")
+        raise NotFoundError(f"no profile has numbers of {brief(drawn_metric)} over {brief(parameter)}")
     units = {column.name: column.unit for profile in subject.profiles for column in _columns(profile)}
     return Scatter(
-        metric=shown(wanted),
-        unit=shown(units.get(wanted, ""), _UNIT),
+        metric=shown(drawn_metric),
+        unit=shown(units.get(drawn_metric, ""), _UNIT),
         parameter=shown(parameter),
         parameter_unit=shown(units.get(parameter, ""), _UNIT),
         groups=tuple(sorted(groups, key=lambda group: (-group.size, group.name))),
