@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -27,7 +27,7 @@ from perfcore_command_remote.rules import Rules
 _TOLD = ("header", "collector_info", "postprocessors", "notes")  # of a profile: texts of its user
 _KEPT = ("type", "units")  # of a header: words of the formats
 
-
+_ByProfile = Mapping[str, Sequence[Entry]]
 SetDriver = Callable[[str, bytes, sets.Rules], bytes | None]
 """`redacted` of a driver of the kind `set`, whose errors name its distribution."""
 
@@ -93,21 +93,37 @@ class Redacting:
 
     def index(self, incoming: Index, current: Index | None, problems: list[str]) -> Index:
         there = current.entries if current is not None else ()
-        known = {entry.profile for entry in there}
-        entries: list[Entry] = []
-        for entry in incoming.entries:
-            if entry.profile in known:
-                entries.append(entry)
-            elif not entry.tombstone and (redacted := self._entry(entry, problems)) is not None:
-                outdated = self._outdated(entry, redacted.profile, there)
+        known, buried = _by_profile(there), _by_profile(entry for entry in incoming.entries if entry.tombstone)
+        removed = {copy for entries in buried.values() for entry in entries for copy in self._copies_of(entry, known)}
+        left = _by_profile(entry for entry in there if not entry.tombstone and entry not in removed)
+        ours = {(entry.profile, entry.tags) for entry in incoming.live}
+        # An original that was taken off for its copies must not leave once more.
+        unredacted = {
+            profile
+            for profile, entries in known.items()
+            if not all(entry.tombstone for entry in entries) or not any(self._copies(profile, left))
+        }
+
+        def translated(entry: Entry) -> Entry | None:
+            return entry if entry.profile in unredacted else self._entry(entry, problems)
+
+        entries = [entry for profile in buried.keys() & known.keys() for entry in buried[profile]]
+        entries += [copy._replace(tombstone=True) for copy in removed]
+        for entry in incoming.live:
+            if (sent := translated(entry)) is None:
+                continue
+            # Without them, who takes a tag off there would make what was buried here, and it would be taken for that.
+            graves = [grave for old in buried.get(entry.profile, ()) if (grave := translated(old)) is not None]
+            if outdated := self._outdated(entry, sent.profile, left):
+                tags = {tag for copy in outdated if (entry.profile, copy.tags) not in ours for tag in copy.tags}
+                if not tags.issubset(sent.tags):  # somebody tagged a copy, and nobody pulled that yet
+                    sent = sent._replace(tags=tuple(sorted(tags.union(sent.tags))))
                 # Where earlier rules hold again, it was taken off for what takes its place no longer.
-                if current is not None and outdated:
-                    redacted = indexes.unburied(redacted, current)
-                if outdated or not self._is_removed(entry, there):
-                    entries += [redacted, *outdated]
-            elif entry.tombstone:
-                entries += self._outdated(entry, None, there)
-        return incoming._replace(entries=tuple(entries))
+                sent = indexes.unburied(sent, incoming._replace(entries=(*there, *graves)))
+            elif entry.profile not in unredacted and self._is_removed(entry, known):
+                continue
+            entries += [sent, *graves, *(copy._replace(tombstone=True) for copy in outdated)]
+        return indexes.merge(incoming._replace(entries=()), incoming._replace(entries=tuple(entries)))
 
     def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
         return tuple(redacted for id in ids if (redacted := self._tried(id, self._note, problems)) is not None)
@@ -137,21 +153,24 @@ class Redacting:
     def secure(self) -> None:
         self.links.write()
 
-    def _outdated(self, entry: Entry, newest: str | None, there: Iterable[Entry]) -> list[Entry]:
-        """What the target has of an entry that was taken off, or that other rules apply to now."""
-        older = {id for id in self.links.redacted(entry.profile) if id != newest}
-        return [
-            old._replace(tombstone=True)
-            for old in there
-            if (old.profile in older and not old.tombstone and old.tags == entry.tags)
-            and (newest is not None or old.created == entry.created)  # one that came back was moved
-        ]
+    def _copies_of(self, entry: Entry, there: _ByProfile) -> Iterator[Entry]:
+        """What the target has of just this entry. One that came back was moved, and is another."""
+        for copy in self._copies(entry.profile, there):
+            if not copy.tombstone and (copy.created, copy.tags) == (entry.created, entry.tags):
+                yield copy
 
-    def _is_removed(self, entry: Entry, there: Iterable[Entry]) -> bool:
+    def _outdated(self, entry: Entry, newest: str, left: _ByProfile) -> list[Entry]:
+        """What other rules made of an entry's profile, among what is left there."""
+        return [copy for copy in self._copies(entry.profile, left) if copy.profile != newest]
+
+    def _is_removed(self, entry: Entry, there: _ByProfile) -> bool:
         """Whether somebody removed what the target had of an entry, by whatever rules it was made."""
-        copies = set(self.links.redacted(entry.profile))
-        same = [copy for copy in there if copy.profile in copies and copy.tags == entry.tags]
+        same = [copy for copy in self._copies(entry.profile, there) if copy.tags == entry.tags]
         return all(copy.tombstone for copy in same) and any(copy.created == entry.created for copy in same)
+
+    def _copies(self, profile: str, entries: _ByProfile) -> Iterator[Entry]:
+        """Those entries that rules made of a profile."""
+        return (copy for id in self.links.redacted(profile) for copy in entries.get(id, ()))
 
     def _entry(self, entry: Entry, problems: list[str]) -> Entry | None:
         if not self.rules:
@@ -312,6 +331,13 @@ class Restoring:
         if original is None:
             return entry
         return original._replace(created=entry.created, tags=entry.tags, tombstone=entry.tombstone)
+
+
+def _by_profile(entries: Iterable[Entry]) -> _ByProfile:
+    by_profile: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_profile.setdefault(entry.profile, []).append(entry)
+    return by_profile
 
 
 def _digest(data: bytes) -> str:

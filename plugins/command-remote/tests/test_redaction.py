@@ -300,3 +300,119 @@ def test_a_redacted_profile_that_two_clones_tagged_is_listed_once_with_both_tags
     assert [tuple(e.tags for e in live(store)) for store in (mine, shared, theirs)] == [(("mine", "theirs"),)] * 3
     assert [e.profile for e in live(mine)] == [entry.profile]
     assert bring(theirs, shared) == Transferred()
+
+
+OTHER_RULES = Rules(frozenset({"host"}))
+BY_NAME = {"all": RULES, "host": OTHER_RULES, "none": Rules()}
+STEPS = (
+    *(
+        f"mine {verb}"
+        for verb in ("push all", "push host", "push none", "pull", "tag x", "tag y", "untag x", "untag z")
+    ),
+    *(f"{clone} {verb}" for clone in ("theirs", "others") for verb in ("push", "pull", "tag z", "untag z", "untag x")),
+    *("theirs push all", "theirs push host"),
+)
+
+
+class Team:
+    """Three clones and their remote; `mine` measured the profile. Steps are `mine push RULES`, `theirs untag x`, ..."""
+
+    def __init__(self) -> None:
+        self.remote = Store(MemoryStorage())
+        self.clones = {name: (Store(MemoryStorage()), Links()) for name in ("mine", "theirs", "others")}
+        self.entry = register(self.clones["mine"][0], secret_profile())
+
+    def take(self, step: str) -> None:
+        name, verb, *words = step.split()
+        clone, links = self.clones[name]
+        if verb == "push":
+            rules = BY_NAME[words[0]] if words else None
+            bring(clone, self.remote, None if rules is None else Redacting(clone, rules, links))
+        elif verb == "pull":
+            bring(self.remote, clone, Restoring(links))
+        elif index := live(clone):
+            kept = tuple(tag for tag in index[0].tags if tag != words[0])
+            self.retag(clone, (*kept, words[0]) if verb == "tag" else kept)
+
+    def retag(self, clone: Store, tags: tuple[str, ...]) -> None:
+        def swap(index: Index) -> Index:
+            entry = index.live[0]
+            if entry.tags == tags:
+                return index
+            return indexes.add(indexes.bury(index, entry), indexes.unburied(entry._replace(tags=tags), index))
+
+        clone.update_index(VCS, VERSION, swap)
+
+    def profiles(self) -> dict[str, list[str]]:
+        stores = {"remote": self.remote, **{name: store for name, (store, _) in self.clones.items()}}
+        return {name: [entry.profile for entry in live(store)] for name, store in stores.items()}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["mine push all", "theirs pull", "theirs tag x", "mine push none", "theirs push", "mine push none"],
+        [
+            "mine push all",
+            "theirs pull",
+            "mine push none",
+            "theirs tag x",
+            "theirs push",
+            "mine pull",
+            "mine push none",
+        ],
+        ["mine push all", "mine push host", "mine push all", "mine tag x", "mine push none"],
+        ["mine push all", "theirs pull", "theirs tag z", "theirs push", "mine tag x", "mine push host"],
+    ],
+    ids=["a copy is tagged", "originals are there", "rules return", "both tag"],
+)
+def test_what_earlier_rules_made_is_replaced_whatever_tags_it_got(steps: list[str]) -> None:
+    team = Team()
+    for step in steps:
+        team.take(step)
+    assert len(live(team.remote)) == 1
+    tags = {tag for step in steps if " tag " in step for tag in step.split()[2:]}
+    assert set(live(team.remote)[0].tags) == tags
+    for _ in range(2):
+        for step in ("mine pull", f"mine {'push host' if steps[-1] == 'mine push host' else 'push none'}"):
+            team.take(step)
+    assert [len(profiles) for profiles in (live(team.remote), live(team.clones["mine"][0]))] == [1, 1]
+
+
+def test_who_takes_a_tag_off_a_copy_removes_no_profile() -> None:
+    """It was tagged before it was sent, so that the entry without a tag was buried here and nowhere else."""
+    team = Team()
+    for step in ("mine tag x", "mine push all", "theirs pull", "theirs untag x", "theirs push", "mine pull"):
+        team.take(step)
+    assert [(entry.profile, entry.tags) for entry in live(team.clones["mine"][0])] == [(team.entry.profile, ())]
+    team.take("mine push all")
+    assert [entry.tags for entry in live(team.remote)] == [()]
+
+
+def test_an_original_that_was_taken_off_does_not_leave_again_beside_a_tagged_copy() -> None:
+    team = Team()
+    steps = ["mine push all", "theirs pull", "mine push none", "others pull"]
+    for step in (*steps, "theirs tag z", "theirs push"):
+        team.take(step)
+    other, _ = team.clones["others"]
+    other.update_index(VCS, VERSION, lambda index: indexes.bury(index, index.live[0]))
+    team.take("others push")
+    team.take("mine push all")
+    (entry,) = live(team.remote)
+    assert entry.profile != team.entry.profile
+    assert entry.tags == ("z",)
+
+
+def test_pushes_pulls_tags_and_rules_in_any_order_double_and_lose_nothing() -> None:
+    rng = random.Random(7)
+    for _ in range(120):
+        team, steps = Team(), rng.choices(STEPS, k=rng.randint(4, 16))
+        for step in steps:
+            team.take(step)
+        last = next((step for step in reversed(steps) if step.startswith("mine push")), "mine push all")
+        team.take(last)
+        assert len(live(team.remote)) == 1, [*steps, last]  # also where nobody pulls
+        theirs = next((step for step in reversed(steps) if step.startswith("theirs push")), "theirs push")
+        for step in ("mine pull", last, "theirs pull", theirs, "others pull", "others push") * 3:
+            team.take(step)
+        assert {len(profiles) for profiles in team.profiles().values()} == {1}, steps
