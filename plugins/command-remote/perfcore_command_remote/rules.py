@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -14,6 +17,7 @@ from perfcore.errors import UsageError
 from perfcore.text import brief
 
 OMIT, REPLACE = "sharing.omit", "sharing.replace"
+_PATIENCE = 10.0  # seconds for a rule and a text: a usual one takes microseconds, `(a+)+$` may take years
 
 
 @attrs.frozen
@@ -23,6 +27,7 @@ class Rules:
 
     omit: frozenset[str] = frozenset()
     replace: tuple[tuple[re.Pattern[str], str], ...] = ()
+    patience: float = _PATIENCE
     _known: dict[str, str] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
     @classmethod
@@ -81,5 +86,32 @@ class Rules:
 
     def _replaced(self, text: str) -> str:
         for pattern, replacement in self.replace:
-            text = pattern.sub(replacement, text)
+            try:
+                with _bounded(self.patience):
+                    text = pattern.sub(replacement, text)
+            except TimeoutError as error:
+                raise UsageError(
+                    f"{REPLACE}: {brief(pattern.pattern)} takes over {self.patience:g} s for {brief(text)}",
+                    hint="repeat nothing that is a repetition itself: `a+` instead of `(a+)+`",
+                ) from error
         return text
+
+
+@contextlib.contextmanager
+def _bounded(seconds: float) -> Iterator[None]:
+    """TimeoutError after so many seconds. A regular expression holds the lock of the interpreter, so that a signal
+    alone can end it: on Windows, and in any other thread than the main one, nothing does."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
