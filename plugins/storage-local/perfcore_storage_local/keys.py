@@ -58,6 +58,11 @@ def is_packable(key: str) -> bool:
     return re.fullmatch(_IS_PACKABLE, key) is not None
 
 
+def is_part(name: str) -> bool:
+    """Whether a first folder keeps objects in a folder of this name."""
+    return re.fullmatch("[0-9a-f]{2}", name) is not None
+
+
 def content_tag(data: bytes) -> str:
     """The tag that `read`, `create` and `replace` give: the same for the same bytes."""
     # Tags tell changes and protect nothing; OpenSSL in FIPS mode forbids SHA-1 that is used for security.

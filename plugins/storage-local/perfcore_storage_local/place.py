@@ -39,9 +39,18 @@ class Place:
             yield path
 
     def check_folders(self, key: str) -> None:
-        """Each folder of a key as `files.check_folder` does it."""
-        for path in self._folders(key):
-            files.check_folder(path)
+        """Each folder of a key as `files.check_folder` does it. StorageError where something else has the place of a
+        first folder or of one such as `objects/ab`: what was in it is gone, and must not look as if it never was."""
+        for depth, path in enumerate(self._folders(key)):
+            try:
+                files.check_folder(path)
+            except NotADirectoryError as error:
+                if depth > 1 or (depth and not keys.is_part(os.path.basename(path))):  # a key may have the name
+                    raise
+                raise StorageError(
+                    f"{printable(path)} is no folder, and what was in it is gone",
+                    hint="move it away, and bring the folder back from a copy",
+                ) from error
 
     def make_folders(self, key: str) -> str:
         """The folder of a key, made and durable, and for as long as the lock of the key is held. One that another

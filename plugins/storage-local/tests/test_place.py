@@ -343,3 +343,28 @@ def test_a_file_that_is_too_large_to_be_ours_is_named_and_not_read(storage: Loca
     (row,) = storage.list("a/")
     storage.delete("a/key", row.tag)
     assert _keys(storage) == []
+
+
+@pytest.mark.parametrize("kind", ["file", *(["pipe"] if hasattr(os, "mkfifo") else [])])
+@pytest.mark.parametrize("folder", ["jobs", "objects", "objects/ab"])
+def test_what_takes_the_place_of_a_folder_of_the_store_is_named(storage: LocalStorage, folder: str, kind: str) -> None:
+    storage.create("objects/cd/" + "0" * 38, b"1")
+    path = storage.place / folder
+    if path.exists():
+        path.rename(storage.place.parent / "aside")
+    if kind == "file":
+        path.write_bytes(b"")
+    else:
+        os.mkfifo(path)
+    key = "jobs/x.perf" if folder == "jobs" else "objects/ab/" + "0" * 38
+    space = f"{folder}/"
+    for look in (
+        lambda: storage.read(key),
+        lambda: list(storage.read_many([key])),
+        lambda: list(storage.missing([key])),
+        lambda: list(storage.list(space)),
+        lambda: storage.stamps(space),
+    ):
+        with pytest.raises(StorageError, match=f"{folder} is no folder") as raised:
+            look()
+        assert raised.value.hint
