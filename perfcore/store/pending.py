@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -9,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError
 from perfcore.named_tuple import NamedTuple
-from perfcore.store.objects import MAX_BYTES, check_type
+from perfcore.store.objects import MAX_BYTES, check_type, folder_in_place
 
 if TYPE_CHECKING:
-    from perfcore.hookspecs import Listed
     from perfcore.model import Profile
     from perfcore.profile import codec
     from perfcore.store.store import Store
@@ -98,8 +98,7 @@ def read(store: Store, name: str, get: codec.GetPiece | None = None, *, outline:
     try:
         profile = (_outline(stored.data, decode, outline) if outline else None) or decode()
     except FormatError as error:
-        time = _probable_time(name, stored.data)
-        return Pending(name=name, tag=stored.tag, profile=None, damage=error.message, time=time), stored.data
+        return _damaged(name, stored.tag, error.message, stored.data), stored.data
     return Pending(name=name, tag=stored.tag, profile=profile), stored.data
 
 
@@ -133,10 +132,8 @@ def _numbered(base: str, attempt: int) -> str:
 
 def remove(store: Store, pending: Pending) -> None:
     """Take a pending profile away; it may be gone already."""
-    try:
+    with contextlib.suppress(KeyMissingError):
         store.storage.delete(pending.key, pending.tag)
-    except KeyMissingError:
-        return
 
 
 def suggest_name(profile: Profile) -> str:
@@ -159,19 +156,21 @@ def _create(store: Store, base: str, data: bytes, profile: Profile) -> Pending:
 
 
 def _each(store: Store, outline: Outline) -> Iterator[Pending]:
+    for folder in store.storage.stamps(JOBS) if hasattr(store.storage, "stamps") else ():
+        if folder.endswith(f"{SUFFIX}/"):
+            yield _damaged(folder[len(JOBS) : -1], "", f"{folder_in_place(folder[:-1])}: move it away")
     for listed in store.storage.list(JOBS):
         name = listed.key.removeprefix(JOBS)
         if not name.endswith(SUFFIX) or "/" in name:
             continue
-        try:
-            yield read(store, name, outline=outline)[0] if listed.size <= MAX_BYTES else _too_large(name, listed)
-        except KeyMissingError:
-            continue
+        large = f"pending profile {name} has {listed.size:,} bytes; over {MAX_BYTES:,} are not read"
+        with contextlib.suppress(KeyMissingError):
+            is_large = listed.size > MAX_BYTES
+            yield _damaged(name, listed.tag, large) if is_large else read(store, name, outline=outline)[0]
 
 
-def _too_large(name: str, listed: Listed) -> Pending:
-    damage = f"pending profile {name} has {listed.size:,} bytes; over {MAX_BYTES:,} are not read"
-    return Pending(name=name, tag=listed.tag, profile=None, damage=damage, time=_probable_time(name, b""))
+def _damaged(name: str, tag: str, damage: str, data: bytes = b"") -> Pending:
+    return Pending(name=name, tag=tag, profile=None, damage=damage, time=_probable_time(name, data))
 
 
 def _probable_time(name: str, data: bytes) -> int:

@@ -31,6 +31,21 @@ def test_pending_ones_are_dropped_by_range_and_name(here: Here) -> None:
     assert [row["name"] for row in here.perf("status", "--json").json["pending"]] == [names[2]]
 
 
+def test_a_folder_in_the_place_of_a_pending_one_keeps_its_number_and_stays(here: Here) -> None:
+    names = [here.save(created=profiles.CREATED + number * 10**9) for number in range(3)]
+    path = here.path / ".perf" / "jobs" / names[1]
+    path.unlink()
+    path.mkdir()
+    assert [row["name"] for row in here.perf("status", "--json").json["pending"]] == names
+    assert here.perf("show", "2@p").code == 0
+    for verb in (["show", "1@p"], ["rm", "0@p-1@p"], ["add", "1@p"], ["fsck"], ["gc"]):
+        done = here.perf(*verb, code=4)
+        assert f"a folder stands where jobs/{names[1]} should be" in done.err + done.out, verb
+    assert [row["name"] for row in here.perf("status", "--json").json["pending"]] == names
+    path.rmdir()
+    assert here.perf("fsck").code == 0
+
+
 def test_numbers_mean_what_they_meant_when_the_command_began(here: Here) -> None:
     ids = [here.register(created=profiles.CREATED + number * 10**9) for number in range(3)]
     here.perf("rm", "0@i", "1@i")

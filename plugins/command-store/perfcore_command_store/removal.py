@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfcore.errors import UsageError
+from perfcore.errors import FormatError, UsageError
 from perfcore.store import lookup, pending
 
 if TYPE_CHECKING:
@@ -25,11 +25,13 @@ def check_removable(repository: Repository, name: str, refs: Sequence[Ref]) -> N
 
 def remove(repository: Repository, refs: Sequence[Ref], *, dry_run: bool = False) -> tuple[Ref, ...]:
     """Take profiles off their versions, and drop pending ones; each once. UsageError, before anything is removed, for
-    a file outside of the store."""
+    a file outside of the store, FormatError for a folder that has the place of a pending one."""
     unique = tuple({ref.name: ref for ref in refs}.values())  # a range and a tag may name one profile
     for ref in unique:
         if ref.entry is None and ref.pending is None:
             raise UsageError(f"{ref.path} is a file outside the store", hint="`rm` of your shell removes files")
+        if ref.pending is not None and not ref.pending.tag:
+            raise FormatError(ref.pending.damage)
     for ref in () if dry_run else unique:
         if ref.entry is not None and ref.version is not None:
             repository.unregister(ref.version, ref.entry)

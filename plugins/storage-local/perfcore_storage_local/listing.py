@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfcore.hookspecs import Listed
 from perfcore_storage_local import files
-from perfcore_storage_local.keys import OWN, folder_stamp, is_segment, stat_tag
+from perfcore_storage_local.keys import OWN, folder_stamp, is_part, is_segment, stat_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +46,10 @@ def stamps(packs: OpenPacks, folder: str, start: str, partial: str, *, reliable:
     folder_stamps = {}
     packs_stamps: dict[str, str | None] = {}
     for key, path, is_folder, _ in _entries(packs, folder, start, partial):
+        if not is_folder and not is_part(
+            key.rpartition("/")[2]
+        ):  # what has the place of a part is told when it is listed
+            continue
         space = key.partition("/")[0]
         if space not in packs_stamps:
             packs_stamps[space] = opened.stamp(space) if (opened := packs()) else ""

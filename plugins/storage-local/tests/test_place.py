@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_storage_local import LocalStorage
+from perfcore_testing import profiles
 
 from perfcore.errors import FormatError, KeyExistsError, KeyMissingError, StorageError
+from perfcore.model.record import replace
+from perfcore.store import pending
+from perfcore.store.store import Store
 
 if TYPE_CHECKING:
     import subprocess
@@ -368,3 +372,18 @@ def test_what_takes_the_place_of_a_folder_of_the_store_is_named(storage: LocalSt
         with pytest.raises(StorageError, match=f"{folder} is no folder") as raised:
             look()
         assert raised.value.hint
+
+
+@pytest.mark.parametrize("holds", ["nothing", "a file"])
+def test_a_folder_in_the_place_of_a_pending_profile_keeps_its_number(storage: LocalStorage, holds: str) -> None:
+    store = Store(storage)
+    names = [pending.save(store, replace(profiles.timed(1, 1), created=second * 10**9)).name for second in (1, 2, 3)]
+    path = storage.place / "jobs" / names[1]
+    path.unlink()
+    path.mkdir()
+    if holds == "a file":
+        (path / "file").touch()
+    waiting = pending.walk(store)
+    assert [each.name for each in waiting] == names
+    assert [each.profile is None for each in waiting] == [False, True, False]
+    assert f"a folder stands where jobs/{names[1]} should be" in waiting[1].damage
