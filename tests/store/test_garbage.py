@@ -51,6 +51,22 @@ def test_what_is_reachable_stays(store: Store, storage: MemoryStorage, make: Mak
     assert findings(store) == {}
 
 
+def test_an_object_in_the_place_of_an_index_stops_the_collection(
+    store: Store, storage: MemoryStorage, make: Make, register: Register
+) -> None:
+    """Whatever the index listed would be garbage."""
+    entry, other = register(make(1)), register(make(2), version="release/1.0")
+    key = object_key(indexes.key_name("git", VERSION))
+    whole = storage.read(object_key(other.profile)).data
+    storage.replace(key, whole, storage.read(key).tag)
+    before = keys(storage)
+    for dry_run in (True, False):
+        with pytest.raises(FormatError, match=f"{key} is damaged, and might have been an index"):
+            collect_garbage(store, older_than=ALL, dry_run=dry_run)
+    assert keys(storage) == before
+    assert object_key(entry.profile) in before
+
+
 def test_what_nothing_refers_to_goes(store: Store, storage: MemoryStorage, make: Make, register: Register) -> None:
     kept = register(make(1))
     gone = register(make(2))

@@ -115,15 +115,30 @@ def _collected(store: Store, older_than: int, declared: tuple[str, ...], dry_run
     # whether an object is garbage, only how long it stays.
     listed = [row for row in store.storage.list(OBJECTS) if is_object_key(row.key)]
     reachable, lists = _reachable(store, declared)
-    garbage = [
-        row for row in listed if row.key not in lists and key_id(row.key) not in reachable and row.modified < older_than
-    ]
+    unreferred = [row for row in listed if row.key not in lists and key_id(row.key) not in reachable]
+    garbage = [row for row in unreferred if row.modified < older_than]
+    if garbage:
+        _refuse_misplaced(store, unreferred)  # of any age: what it took the place of may have been older
     removed = garbage if dry_run else _removed(store, garbage, state)
     return GarbageReport(
         removed=tuple(row.key for row in removed),
         bytes=sum(row.size for row in removed),
         kept=len(listed) - len(removed),
     )
+
+
+def _refuse_misplaced(store: Store, unreferred: Iterable[Listed]) -> None:
+    """FormatError for a whole object under a key that is not its own: it may have taken the place of an index."""
+    for key, data in store.read_many(row.key for row in unreferred):
+        if isinstance(data, bytes) and _is_misplaced(key, data):
+            raise _unknown(key)
+
+
+def _is_misplaced(key: str, data: bytes) -> bool:
+    try:
+        return objects.identify(objects.inflate(data, key)) != key_id(key)
+    except FormatError:  # it is damaged, and goes
+        return False
 
 
 def _reachable(store: Store, declared: tuple[str, ...]) -> tuple[set[str], set[str]]:
