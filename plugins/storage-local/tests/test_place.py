@@ -376,7 +376,7 @@ def test_what_takes_the_place_of_a_folder_of_the_store_is_named(storage: LocalSt
 
 @pytest.mark.parametrize("holds", ["nothing", "a file"])
 def test_a_folder_in_the_place_of_a_pending_profile_keeps_its_number(storage: LocalStorage, holds: str) -> None:
-    store = Store(storage)
+    store = Store(storage)  # type: ignore[arg-type]
     names = [pending.save(store, replace(profiles.timed(1, 1), created=second * 10**9)).name for second in (1, 2, 3)]
     path = storage.place / "jobs" / names[1]
     path.unlink()
