@@ -46,9 +46,8 @@ def stamps(packs: OpenPacks, folder: str, start: str, partial: str, *, reliable:
     folder_stamps = {}
     packs_stamps: dict[str, str | None] = {}
     for key, path, is_folder, _ in _entries(packs, folder, start, partial):
-        if not is_folder and not is_part(
-            key.rpartition("/")[2]
-        ):  # what has the place of a part is told when it is listed
+        # What has the place of a part is told when it is listed.
+        if not (is_folder or is_part(key.rpartition("/")[2])):
             continue
         space = key.partition("/")[0]
         if space not in packs_stamps:
