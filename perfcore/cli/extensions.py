@@ -59,6 +59,6 @@ def unknown_command(ctx: Any, word: str, names: Sequence[str], verb: str = "") -
         true = f"did you mean `perf {below.replace('.', ' ')}`?" if below else nearest(word, names, alike=0.65)
         hint = true or f"`{path} --help` lists them"
     else:
-        is_there, place = plugins.is_announced("command", command), COMMANDS[command]
-        hint = f"{place} is disabled" if is_there else f"pip install {requirement(place)}"
+        is_there, distribution = plugins.is_announced("command", command), COMMANDS[command]
+        hint = f"{distribution} is disabled" if is_there else f"pip install {requirement(distribution)}"
     return UsageError(f"{f'`{path}`' if verb else path} has no command '{printable(word)}'", hint=hint)

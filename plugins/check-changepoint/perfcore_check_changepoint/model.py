@@ -191,7 +191,7 @@ def calm(points: Points, penalty: float) -> Fit:
     """The best of the models without a wave. Where even independent normal noise needs no change, none is looked at
     further."""
     centers = level_candidates(points)
-    plain = noise.normal(max(points.run_noise, 1.0), BOUND * penalty)
+    plain = _plain(points, penalty)
     first = independent(points, centers, plain, penalty)
     shifts = spread_shifts(first.standard_residuals(points), points.quantum)
     if shifts:
@@ -340,8 +340,12 @@ def _refined(points: Points, centers: Floats, fitted: Fit, density: Density, pen
 
 def quick(points: Points, penalty: float) -> list[int]:
     """The first points of the stretches if noise is independent and normal."""
-    plain = noise.normal(max(points.run_noise, 1.0), BOUND * penalty)
-    return independent(points, level_candidates(points), plain, penalty).starts
+    return independent(points, level_candidates(points), _plain(points, penalty), penalty).starts
+
+
+def _plain(points: Points, penalty: float) -> Density:
+    """Normal noise of the runs, before more of it is known."""
+    return noise.normal(points.run_noise, BOUND * penalty)
 
 
 def quick_of_rows(rows: Floats, penalty: float) -> dict[int, list[int]]:

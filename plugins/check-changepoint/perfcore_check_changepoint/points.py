@@ -46,6 +46,10 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     def size(self) -> float:
         return self.after - self.before
 
+    def may_be_with(self, other: ChangePoint) -> bool:
+        """Whether both may have come with one version."""
+        return self.earliest <= other.latest and self.latest >= other.earliest
+
     def renumbered(self, number: Callable[[int], int]) -> ChangePoint:
         """The same change where `number(i)` is what was point i."""
         return replace(

@@ -87,12 +87,12 @@ class Points(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def run_noise(self) -> float:
-        """That of a run around the level, relative to that of points: more where each has many runs that differ."""
+        """That of a run around the level, relative to that of points, at least as much: more where each has many runs
+        that differ."""
         if self.single:
             return 1.0
-        counts = np.bincount(self.point).astype(float)
-        within, typical = _within(self.values, self.centers, self.point, counts), median(counts)
-        return math.sqrt(max(1.0 - math.pi / 2 * within**2 / typical, 0.0) + within**2)
+        between, within = _variances(self.values, self.centers, self.point, np.bincount(self.point).astype(float))
+        return max(math.sqrt(between + within), 1.0)
 
     def per_run(self, amounts: Floats) -> Floats:
         """The amounts of the points, for each of their runs."""
@@ -320,11 +320,10 @@ def _between_ticks(middles: Floats, runs: Floats, point: Indexes) -> Floats:
     """The medians of points as means of the runs that are one tick from them, and others as if they were, where most
     runs have the value of another one: the median of runs of 12 and 13 ms is one of these, and says little of how many
     there are of each."""
-    once = distinct(runs)
-    if len(once) * _TIED > len(runs) or len(once) < 2:
+    apart = _distances(runs)
+    if (len(apart) + 1) * _TIED > len(runs) or not len(apart):
         return middles
-    reach = _TICKS * float((once[1:] - once[:-1]).min())
-    offsets = within(runs - middles[point], reach)
+    offsets = within(runs - middles[point], _TICKS * float(apart.min()))
     means: Floats = middles + np.bincount(point, offsets) / np.bincount(point)
     return means
 
@@ -493,6 +492,12 @@ def _within(values: Floats, centers: Floats, point: Indexes, counts: Floats) -> 
     return median(np.abs(values - centers[point])[counts[point] > 1]) * NORMAL
 
 
+def _variances(values: Floats, centers: Floats, point: Indexes, counts: Floats) -> tuple[float, float]:
+    """The variances between the versions and within them, where the medians of versions vary by 1."""
+    within = _within(values, centers, point, counts) ** 2
+    return max(1.0 - math.pi / 2 * within / median(counts), 0.0), within
+
+
 def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:
     """The weight of every run. The runs of a version share the state of the machine, so ten of them hold less
     information than ten versions. With variances b between and w within versions, the mean of r runs has the variance
@@ -500,9 +505,7 @@ def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:
     if len(values) == len(centers):
         return np.ones(len(values))
     counts = np.bincount(point).astype(float)
-    within = _within(values, centers, point, counts)
-    typical = median(counts)
-    between = max(1.0 - math.pi / 2 * within**2 / typical, 0.0)
-    effective = (between + within**2) / (between + within**2 / counts) if between + within > 0 else np.ones(len(counts))
+    between, within = _variances(values, centers, point, counts)
+    effective = (between + within) / (between + within / counts) if between + within > 0 else np.ones(len(counts))
     weights: Floats = (np.clip(effective, 1.0, counts) / counts)[point]
     return weights

@@ -206,12 +206,7 @@ def _own(
         for step in (moved.change for moved in steps if change.kind == "level"):
             if remainder is not None and _is_remainder(remainder, step):
                 remainder = None
-            elif (
-                remainder is not None
-                and not sure
-                and remainder.earliest <= step.latest
-                and remainder.latest >= step.earliest
-            ):
+            elif remainder is not None and not sure and remainder.may_be_with(step):
                 remainder = _beyond(remainder, share * step.size, step.size)
         if remainder is not None:
             yield remainder
@@ -298,8 +293,7 @@ def _alike(change: ChangePoint, changes: Sequence[ChangePoint]) -> ChangePoint |
 def _at_once(change: ChangePoint, changes: Sequence[ChangePoint]) -> ChangePoint | None:
     """The change of another series that may have come with the same version, if there is one: what comes with the next
     one is another."""
-    overlapping = [c for c in changes if c.earliest <= change.latest and c.latest >= change.earliest]
-    return _alike(change, overlapping)
+    return _alike(change, [same for same in changes if same.may_be_with(change)])
 
 
 def _described(found: Common) -> Machine:

@@ -40,8 +40,8 @@ def scan_branch(
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
     among: Sequence[ScannedSeries] = (),
 ) -> list[ScannedSeries]:
-    """The series with the changes that `perf check all` reports of them: of long ones a scan's and the step that the
-    newest version may be, and of short ones the steps between successive versions. `among` are all series of the
+    """The series with the changes that `perf check all` reports of them: of long ones a scan's and the steps that their
+    outermost versions may be, and of short ones the steps between successive versions. `among` are all series of the
     branch; where there are none, as of functions, which no two versions are compared by, all are scanned."""
     if not among:
         return scan_series(repository, selected, check, thresholds, progress)

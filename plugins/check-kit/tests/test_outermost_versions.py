@@ -1,4 +1,4 @@
-"""The newest version of a long history, which a scan cannot tell from an outlier."""
+"""The newest and the oldest version of a long history, which a scan cannot tell from outliers."""
 
 from __future__ import annotations
 

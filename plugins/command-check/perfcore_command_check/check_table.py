@@ -36,7 +36,7 @@ def lines(
     columns: int | None = None,
 ) -> list[str]:
     """A table: primary metrics with their companions beside them, the named `metrics`, and others that changed by
-    themselves; all where `everything` is listed or there are no primary ones. Ids of `always` have a row. Of a suite,
+    themselves; all where `everything` is wanted or there are no primary ones. Ids of `always` have a row. Of a suite,
     what is unchanged is only counted. An id is that by which people accept a change. Long names are cut where a
     terminal has only so many columns."""
     everything = everything or not any(change.primary for change in changes)

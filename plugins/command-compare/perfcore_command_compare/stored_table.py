@@ -21,7 +21,7 @@ def lines(
     comparison: StoredComparison, *, everything: bool, all_metrics: bool = False, columns: int | None = None
 ) -> list[str]:
     """Both versions, a row for each change by its effect, and the number of the other comparisons, which are rows too
-    where `everything` is undecided."""
+    where `everything` is wanted."""
     outcome = comparison.outcome
     visible = outcome.changes if all_metrics else companions.shown(outcome.changes)
     sections = sections_of(visible, everything or all_metrics)

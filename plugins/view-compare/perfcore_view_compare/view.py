@@ -1,4 +1,4 @@
-"""The driver: all comparisons, in the form that is listed."""
+"""The driver: all comparisons, in the form that is wanted."""
 
 from __future__ import annotations
 
