@@ -14,8 +14,9 @@ _Event: TypeAlias = tuple[object, ...]
 
 
 def merge(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
-    """The changes with those of the machine once, for all commands that they are of. Another metric's is the same where
-    it may have come with the same version. `numbers` has the place of every version in the branch."""
+    """The changes with those of the machine once, for all commands or benchmarks that they are of. Another
+    metric's is the same where it may have come with the same version. `numbers` has the place of every version in the
+    branch."""
     ordered = list(changes)
     events: dict[_Event, list[Change]] = {}
     for change in ordered:
@@ -29,11 +30,11 @@ def merge(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]
 
 
 def affected(change: Change) -> str:
-    """The commands that changed with a machine: `8 of 10 commands`."""
+    """The commands that changed with a machine, `8 of 10 commands`, or the benchmarks of suites."""
     if change.measured is None:
         return change.label
-    commands = plural(change.measured, "command")
-    return commands if change.moved is None else f"{change.moved} of {commands}"
+    subjects = plural(change.measured, "benchmark" if change.resource else "command")
+    return subjects if change.moved is None else f"{change.moved} of {subjects}"
 
 
 def _event(change: Change) -> _Event:
@@ -55,11 +56,12 @@ def _span(change: Change, numbers: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
-    """The change at the first version that shows it, for all commands."""
+    """The change at the first version that shows it, for all commands and benchmarks."""
     first = min(some, key=lambda change: numbers[change.latest])
-    measured = first.measured or len({change.config_id for change in some})
-    joined = replace(_with_factors(first, some), measured=measured, config_id="")
-    return replace(joined, label=affected(joined))
+    subjects = {(change.config_id, change.resource) for change in some}
+    joined = replace(_with_factors(first, some), measured=first.measured or len(subjects), config_id="")
+    label = affected(replace(joined, resource=first.resource))
+    return replace(joined, label=label, resource=first.resource if len(subjects) == 1 else "")
 
 
 def _with_factors(first: Change, some: Sequence[Change]) -> Change:

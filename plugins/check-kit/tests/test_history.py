@@ -293,6 +293,16 @@ def test_a_change_of_the_machine_is_told_once_though_a_command_was_not_measured_
     assert (" +20." in row or " +19." in row) is not known
 
 
+def test_another_machine_is_that_of_all_benchmarks_of_a_suite(project: Project, repository: Repository) -> None:
+    for number, version in enumerate(_versions(project, repository)):
+        amounts = {name: [1e7 + 1e4 * (number * 7 % 5)] * 3 for name in ("load", "parse", "write")}
+        machine = "1:b" if number >= STEP else "1:a"
+        _register(repository, version, profiles.suite(amounts), environment_id=machine)
+    scanned = _scan(repository, history.select_series(repository, series.config_histories(repository)))
+    (change,) = history.changes(scanned)
+    assert (change.label, change.measured, change.resource) == ("3 benchmarks", 3, "")
+
+
 @pytest.mark.parametrize("commands", [1, 3])
 def test_a_machine_that_replaces_another_continues_its_history(
     project: Project, repository: Repository, commands: int

@@ -14,6 +14,7 @@ from perfcore_check_kit import history as histories
 from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, branch_versions, config_histories
 from perfcore_command_show import context, metric_history
+from perfcore_view_kit import machines
 
 from perfcore.config.layers import KEYS
 from perfcore.errors import PerfError
@@ -43,7 +44,7 @@ class Derived(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     branch: Branch
     scanned: Sequence[ScannedSeries] = ()
-    medians: Sequence[Sequence[float | None]] = ()
+    shapes: Sequence[Sequence[float | None]] = ()
     lines: Sequence[ConfigHistory] = ()
 
     @functools.cached_property
@@ -71,7 +72,7 @@ class Derived(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     def levels(self, at: int) -> Mapping[int, Level]:
         if at not in self._levels:
             positions = [measured.position for measured in self.scanned[at].line.versions]
-            self._levels[at] = levels_of(positions, self.medians[at], len(self.branch.versions))
+            self._levels[at] = levels_of(positions, self.shapes[at], len(self.branch.versions))
         return self._levels[at]
 
     def keep(self, rows: BranchRows) -> None:
@@ -139,7 +140,8 @@ def derive(
     versions = branch_versions(lines)[::-1]
     short = _short_changes(repository, lines)
     medians = [_medians(scanned_series) for scanned_series in scanned]
-    series = tuple(_row(*each, short) for each in zip(scanned, medians, strict=True))
+    shapes = [_shape(*each) for each in zip(scanned, medians, strict=True)]
+    series = tuple(_row(*each, short) for each in zip(scanned, medians, shapes, strict=True))
     changes = [change for row in series for change in row.changes]
     decided = context.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(
@@ -153,17 +155,18 @@ def derive(
         releases=releases,
         notes=tuple(notes),
     )
-    return Derived(branch=branch, scanned=scanned, medians=medians, lines=lines)
+    return Derived(branch=branch, scanned=scanned, shapes=shapes, lines=lines)
 
 
 def _row(
     scanned: ScannedSeries,
     medians: Sequence[float | None],
+    shape: Sequence[float | None],
     short: Mapping[tuple[str, str, str], Sequence[Change]],
 ) -> SeriesRow:
     line, series = scanned.line, scanned.series
     newest = next((at for at in reversed(range(len(medians))) if medians[at] is not None), 0)
-    recent = [median for median in medians[-RECENT:] if median is not None]
+    recent = [median for median in shape[-RECENT:] if median is not None]
     is_short = len(line.versions) < SHORT
     pairwise = short.get((series.config_id, series.metric, series.resource), ())
     return SeriesRow(
@@ -180,14 +183,25 @@ def _row(
         newest=line.versions[newest].position,
         median=medians[newest],
         runs=len(series.values[newest]),
-        spark=reduced(medians, SPARK),
+        spark=reduced(shape, SPARK),
         noise=noise(recent),
         spread=_spread(series.values[-RECENT:]),
         sessions=len({name for counted in series.sessions[-RECENT:] for name, _ in counted if name}),
         environments=tuple(dict.fromkeys(series.environments)),
         changes=tuple(scanned.changes) or tuple(pairwise),
         is_short=is_short,
+        takes_turns=shape is not medians,
     )
+
+
+def _shape(scanned: ScannedSeries, medians: Sequence[float | None]) -> Sequence[float | None]:
+    """The medians, as those of one machine where machines take turns."""
+    environments = scanned.series.environments
+    if len(set(environments)) < 2:  # as in nearly all series: no need to look at the versions
+        return medians
+    ids = [measured.version.id for measured in scanned.line.versions]
+    factors = machines.factors(medians, environments, ids, scanned.changes)
+    return machines.on_one(medians, environments, factors) if factors else medians
 
 
 def _medians(scanned: ScannedSeries) -> list[float | None]:

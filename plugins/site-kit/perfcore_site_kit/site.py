@@ -278,7 +278,7 @@ class Site:
             rows = BranchRows(self.repository.store.read_model, name or head)
             derived.keep(rows)
             if not derived.is_small and derived.is_in(rows):  # a long one takes hundreds of megabytes
-                derived = replace(derived, scanned=(), medians=())
+                derived = replace(derived, scanned=(), shapes=())
         self._derived = derived
         return derived
 

@@ -16,7 +16,7 @@ from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.site import FILES, SERVER, Site
 from perfcore_testing import hostile
 from perfcore_testing.measured import NAMES, STEP, measure
-from perfcore_testing.profiles import CREATED, sampled, timed
+from perfcore_testing.profiles import CREATED, sampled, suite, timed
 from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
@@ -75,6 +75,27 @@ def test_a_step_of_the_newest_version_is_not_missing_until_the_next_one(project:
     site.refresh()
     assert sentences.overview(data.overview(site.branch)) == expected
     assert len([change for _, change in site.branch.changes if change.primary]) == 1
+
+
+def test_machines_that_take_turns_have_a_line_each_and_one_trend(project: Project) -> None:
+    """As those of a pool: each version is measured on one of them."""
+    history = open_repository(project.path)
+    for number in range(24):
+        version, machine = project.commit(f"Change {number}"), number % 3
+        times = [0.01 * 1.3**machine * (1.5 if number >= 12 else 1) * (1 + run % 3 / 1000) for run in range(5)]
+        made = suite({"parse": times, "load": [0.7 * time for time in times]}, unit="s", environment_id=f"1:{machine}")
+        history.register(history.save(made), version)
+    site = Site(open_repository(project.path).repository)
+    site.refresh()
+    for row in site.branch.series:
+        assert row.takes_turns
+        assert row.noise == pytest.approx(0, abs=0.01)
+        assert max(row.spark[:12]) < 1.1 * min(row.spark[:12])  # type: ignore[type-var, operator]
+        assert row.spark[12] == pytest.approx(1.5 * row.spark[11])  # type: ignore[operator]
+    page = words(site, PagePath(paths.SERIES, site.branch.series[0].parts))
+    assert "one of 3 machines" in page
+    assert "1:0" in page
+    assert "environment 1:" not in page
 
 
 def test_an_accepted_change_is_no_answer(site: Site, measured: Project) -> None:

@@ -80,6 +80,19 @@ def drifting() -> MetricHistory:
     return history(levels, changes=(down, up))
 
 
+def in_turns(machines: int = 3) -> MetricHistory:
+    """A regression by a half, with the version of number 15, of 30 that machines measured in turns, each of
+    which takes a fifth longer than the one before it."""
+    order = [number % machines for number in range(30)]
+    levels = [1e7 * 1.2**machine * (1.5 if number >= 15 else 1.0) for number, machine in enumerate(order)]
+    series = history(levels, changes=(change(15, ratio=1.5, low=1.48, high=1.52, target_value=1.5e7),))
+    points = [
+        replace(point, environment=f"{machine + 1}:{'5a' * 19}")
+        for point, machine in zip(series.points, order, strict=True)
+    ]
+    return replace(series, points=tuple(points))
+
+
 def function() -> MetricHistory:
     """What a function took, with a change of its spread that was taken back, and versions that lack it."""
     spread = change(2, kind="variance", ratio=3.0, low=None, high=None, undone=_id(4))
@@ -121,7 +134,7 @@ def hostile() -> MetricHistory:
 
 
 SAMPLES: Mapping[str, Callable[[], MetricHistory]] = {
-    make.__name__: make for make in (steady, changed, drifting, function, single, unmeasured, hostile)
+    make.__name__: make for make in (steady, changed, drifting, in_turns, function, single, unmeasured, hostile)
 }
 
 

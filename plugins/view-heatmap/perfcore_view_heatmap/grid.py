@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_view_kit import machines
 from perfcore_view_kit.form import percent, shown
 from perfcore_view_kit.history_chart import title, unit_text
 
@@ -26,12 +27,14 @@ _NOTE = 72  # characters
 
 @attrs.frozen
 class Row:
-    """One series: its median at each version, None where it was not measured, and the baseline of its ratios."""
+    """One series: its median at each version, None where it was not measured, and the baseline of its ratios. Where
+    machines take turns, there are so many, and the medians are as on that of the newest."""
 
     name: str
     unit: str
     values: tuple[float | None, ...]
     baseline: float
+    machines: int = 0
 
     def ratio(self, at: int) -> float | None:
         value = self.values[at]
@@ -54,6 +57,12 @@ class Grid:
     largest: float
     baseline: str
     left_out: int
+
+    @property
+    def scale(self) -> str:
+        """Whose amounts these are, where machines take turns."""
+        most = max(row.machines for row in self.rows)
+        return f"Amounts of {plural(most, 'machine')} are as on that of the newest." if most else ""
 
     @property
     def finding(self) -> str:
@@ -102,11 +111,14 @@ def _versions(histories: Sequence[MetricHistory]) -> list[MinorVersion]:
 def _row(series: MetricHistory, index: dict[str, int], baseline: str) -> Row | None:
     """None for a series without positive values: it has no ratios."""
     by_version: dict[int, list[float]] = {}
+    factors = machines.factors_of_series(series)
     for point in series.points:
-        by_version.setdefault(index[point.version.id], []).extend(v for v in point.values if math.isfinite(v) and v > 0)
+        factor = factors.get(point.environment, 1.0)
+        positive = [value * factor for value in point.values if math.isfinite(value) and value > 0]
+        by_version.setdefault(index[point.version.id], []).extend(positive)
     values = [statistics.median(by_version[at]) if by_version.get(at) else None for at in range(len(index))]
     measured = [value for value in values if value is not None and 1e-150 < value < 1e150]
     if not measured or len(measured) != sum(value is not None for value in values):
         return None
     base = measured[0] if baseline == FIRST else statistics.median(measured)
-    return Row(title(series), unit_text(series), tuple(values), base)
+    return Row(title(series), unit_text(series), tuple(values), base, len(factors))

@@ -26,7 +26,8 @@ def lines(made: Grid, *, columns: int | None) -> Iterator[str]:
         newest = next(ratio for at in reversed(range(len(made.labels))) if (ratio := row.ratio(at)) is not None)
         line = f"{name}{' ' * (widest - width(name))}  |{drawn}|  {percent(newest)}"
         yield clip(line, columns) if columns else line
-    for line in (f"{made.labels[0]} to {made.labels[-1]}, from the {made.baseline} value", LEGEND):
+    scale = (made.scale,) if made.scale else ()
+    for line in (f"{made.labels[0]} to {made.labels[-1]}, from the {made.baseline} value", *scale, LEGEND):
         yield clip(line, columns) if columns else line
 
 

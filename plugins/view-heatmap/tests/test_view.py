@@ -154,3 +154,12 @@ def test_the_series_of_two_versions_reach_to_the_newer_one(project: Project, ord
         history.register(history.save(replace(timed(wall=wall), created=CREATED + number)), versions[-1])
     text = project.perf("show", *(f"{versions[number]}:0@i" for number in order), "heatmap").out
     assert f"{versions[0][:10]} to {versions[1][:10]}, from the first value" in text
+
+
+def test_machines_that_take_turns_are_on_the_scale_of_the_newest() -> None:
+    made = grid([histories.in_turns(), EVERY[0]], "first")
+    row = made.rows[0]
+    assert [row.ratio(at) for at in range(30)] == pytest.approx([1.0] * 15 + [1.5] * 15)
+    assert "Amounts of 3 machines are as on that of the newest." in shown(histories.in_turns(), format="html")
+    assert "3 machines" in shown(histories.in_turns(), width=80)
+    assert grid(EVERY, "first").scale == ""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfcore_check_kit import machine_changes
+from perfcore_view_kit import machines
 from perfcore_view_kit.history_chart import decision_on
 
 from perfcore.analysis import verdict_text
@@ -38,13 +39,15 @@ _COLORS = {"degradation": _RED, "drift": _RED, "optimization": _GREEN, "improvin
 def write(series: MetricHistory, subject: ViewData, output: Output, *, blocks: bool) -> None:
     """Draw a series of the data, with block characters or in ASCII."""
     columns = max(_NARROWEST, min(_WIDEST, (output.width or shutil.get_terminal_size().columns) - len(_INDENT)))
-    medians = [point.median for point in series.points]
+    medians, factors = [point.median for point in series.points], machines.factors_of_series(series)
+    if factors:
+        medians = machines.on_one(medians, [point.environment for point in series.points], factors)
     lines = [_painted(output, _title(series), _BOLD)]
     if any(median is not None for median in medians):
         lines.append(_INDENT + sparkline.spark(medians, columns, sparkline.BLOCKS if blocks else sparkline.PLAIN))
     if marks := sparkline.marks(_positions(series.points, series.changes), len(medians), columns):
         lines.append(_INDENT + marks)
-    lines.append(_INDENT + _summary(medians, series.unit))
+    lines.append(_INDENT + _summary(medians, series.unit) + _turns(factors))
     lines += _change_lines(series, subject, output)
     output.write("".join(f"{encodable(line)}\n" for line in lines))
 
@@ -62,6 +65,14 @@ def _summary(medians: Sequence[float | None], unit: str) -> str:
     versions = plural(len(medians), "version")
     count = versions if len(measured) == len(medians) else f"{len(measured)} of {versions}"
     return f"{count}, {lowest} to {highest}, now {newest}" if len(measured) > 1 else f"{count}, {newest}"
+
+
+def _turns(factors: Mapping[str, float]) -> str:
+    """Whose amounts these are, where machines take turns."""
+    if not factors:
+        return ""
+    newest = list(factors)[-1]
+    return f" (of {plural(len(factors), 'machine')}, as on {verdict_text.environment(newest)})"
 
 
 def _change_lines(series: MetricHistory, subject: ViewData, output: Output) -> list[str]:

@@ -44,6 +44,13 @@ def test_versions_without_any_value_are_said_to_be_so() -> None:
     assert "nothing was measured in 2 versions" in shown(histories.unmeasured())
 
 
+def test_machines_that_take_turns_make_one_line_on_the_scale_of_the_newest() -> None:
+    _, line, _, summary, _ = shown(histories.in_turns(), ascii=True).splitlines()
+    (before,), (after,) = set(line[2:17]), set(line[17:])
+    assert before != after
+    assert summary == "  30 versions, 14.4 ms to 21.6 ms, now 21.6 ms (of 3 machines, as on 3:5a5a5a5a5a)"
+
+
 def test_several_series_are_apart_by_an_empty_line() -> None:
     assert "\n\ncpu of" in shown(histories.steady(), histories.single())
 

@@ -343,42 +343,53 @@ function chart(figure, data) {
     context.lineWidth = 1;
   }
 
-  /** Each run of neighbours that are measured, as [first, end). */
+  /** The points of each run of neighbours that are measured; of lines that take turns all are one. */
   function* runs(values, first, last) {
-    for (let at = first; at < last; ) {
-      while (at < last && values[at] !== values[at]) at++;
-      const start = at;
-      while (at < last && values[at] === values[at]) at++;
-      if (at > start) yield [start, at];
+    // A line comes in from beyond the edge.
+    if (data.turns) while (first > 0 && values[first] !== values[first]) first--;
+    if (data.turns) while (last < count && values[last - 1] !== values[last - 1]) last++;
+    let run = [];
+    for (let at = first; at < last; at++) {
+      if (values[at] === values[at]) {
+        run.push(at);
+      } else if (run.length && !data.turns) {
+        yield run;
+        run = [];
+      }
     }
+    if (run.length) yield run;
+  }
+
+  /** Whether a point has no neighbour to be joined to. */
+  function isAlone(values, at) {
+    return !data.turns && (at === 0 || values[at - 1] !== values[at - 1]) && (at === count - 1 || values[at + 1] !== values[at + 1]);
   }
 
   function paintPoints(target, line, number, first, last, yOf) {
     const { values, low, high } = line;
     target.fillStyle = target.strokeStyle = colors.series[number];
-    for (const [start, end] of data.points ? [] : runs(values, first, last)) {
-      if (!line.hasBand) continue;
+    const joined = data.points ? [] : [...runs(values, first, last)];
+    for (const run of line.hasBand ? joined : []) {
       target.globalAlpha = colors.band;
       target.beginPath();
-      for (let at = start; at < end; at++) target.lineTo(xOf(positions[at]), yOf(high[at] === high[at] ? high[at] : values[at]));
-      for (let at = end - 1; at >= start; at--) target.lineTo(xOf(positions[at]), yOf(low[at] === low[at] ? low[at] : values[at]));
+      for (const at of run) target.lineTo(xOf(positions[at]), yOf(high[at] === high[at] ? high[at] : values[at]));
+      for (const at of run.toReversed()) target.lineTo(xOf(positions[at]), yOf(low[at] === low[at] ? low[at] : values[at]));
       target.fill();
       target.globalAlpha = 1;
     }
     target.lineWidth = 1.5;
     target.setLineDash(CHART.dashes[number % 6]);
-    for (const [start, end] of data.points ? [] : runs(values, first, last)) {
+    for (const run of joined) {
       target.beginPath();
-      for (let at = start; at < end; at++) target.lineTo(xOf(positions[at]), yOf(values[at]));
+      for (const at of run) target.lineTo(xOf(positions[at]), yOf(values[at]));
       target.stroke();
     }
     target.setLineDash([]);
     const apart = plotWidth() / Math.max(1, last - first);
     for (let at = first; at < last; at++) {
       if (values[at] !== values[at]) continue;
-      const alone = (at === 0 || values[at - 1] !== values[at - 1]) && (at === count - 1 || values[at + 1] !== values[at + 1]);
       const isHollow = line.hollow.has(at);
-      if (!(data.points || alone || isHollow || apart >= CHART.marks)) continue;
+      if (!(data.points || isAlone(values, at) || isHollow || apart >= CHART.marks)) continue;
       const x = xOf(positions[at]), y = yOf(values[at]);
       if (hasOwnInterval(line, at)) errorBar(target, x, yOf(low[at]), yOf(high[at]));
       dot(target, x, y, isHollow, number);
@@ -387,8 +398,7 @@ function chart(figure, data) {
 
   /** Whether a point shows its own interval: one without neighbours has no band. */
   function hasOwnInterval(line, at) {
-    return line.low[at] === line.low[at] && line.high[at] > line.low[at] &&
-      (data.points || ((at === 0 || line.values[at - 1] !== line.values[at - 1]) && (at === count - 1 || line.values[at + 1] !== line.values[at + 1])));
+    return line.low[at] === line.low[at] && line.high[at] > line.low[at] && (data.points || isAlone(line.values, at));
   }
 
   function errorBar(target, x, low, high) {
@@ -440,7 +450,7 @@ function chart(figure, data) {
     let isOpen = false;
     for (let at = 0; at < width; at++) {
       if (columns.min[at] !== columns.min[at]) {
-        isOpen = false;
+        isOpen = isOpen && data.turns;
         continue;
       }
       const x = left + at + 0.5;
@@ -514,7 +524,7 @@ function chart(figure, data) {
   function paintCursor() {
     for (const [at, strong] of [[state.hover, false], [document.activeElement === canvas ? state.cursor : -1, true]]) {
       if (at < 0) continue;
-      const x = Math.round(xOf(positions[at])) + 0.5, value = lines[state.line].values[at];
+      const x = Math.round(xOf(positions[at])) + 0.5, value = lineAt(at).values[at];
       context.strokeStyle = strong ? colors.accent : colors.soft;
       context.lineWidth = strong ? 2 : 1;
       segment(x, drawn.top, x, drawn.bottom);
@@ -579,9 +589,9 @@ function chart(figure, data) {
   function strokeRuns(target, values, xAt, yOf, color) {
     target.strokeStyle = color;
     target.beginPath();
-    for (const [start, end] of runs(values, 0, count)) {
-      target.moveTo(xAt(start) - 1, yOf(values[start]));
-      for (let at = start; at < end; at++) target.lineTo(xAt(at), yOf(values[at]));
+    for (const run of runs(values, 0, count)) {
+      target.moveTo(xAt(run[0]) - 1, yOf(values[run[0]]));
+      for (const at of run) target.lineTo(xAt(at), yOf(values[at]));
     }
     target.stroke();
   }
@@ -597,6 +607,17 @@ function chart(figure, data) {
   const marksAt = (at) => data.marks.filter((mark) => mark.at === at && lines[mark.line].shown);
   const rulesAt = (at) => data.rules.filter((rule) => rule.at === at);
 
+  /** The chosen line, or of lines that take turns the one that has a value there. */
+  function lineAt(at) {
+    return (data.turns && lines.find(({ shown, values }) => shown && values[at] === values[at])) || lines[state.line];
+  }
+
+  /** What each of these lines has there; of lines that take turns the others have nothing to say. */
+  function valueTexts(chosen, at) {
+    const isTold = (line) => !data.turns || line.values[at] === line.values[at] || chosen.every(({ values }) => values[at] !== values[at]);
+    return chosen.map((line) => (isTold(line) ? valueText(line, at) : ""));
+  }
+
   function valueText(line, at) {
     const value = line.values[at];
     if (value !== value) return "not measured";
@@ -611,7 +632,8 @@ function chart(figure, data) {
   function describe(at) {
     if (at < 0 || at >= count) return "";
     const head = [label(at), dateText(at), data.notes[at]].filter(Boolean).join(", ");
-    const values = lines.filter((line) => line.shown).map((line) => (lines.length > 1 ? `${line.name} ` : "") + valueText(line, at));
+    const shown = lines.filter((line) => line.shown), texts = valueTexts(shown, at);
+    const values = texts.map((text, number) => text && (lines.length > 1 ? `${shown[number].name} ` : "") + text).filter(Boolean);
     const changes = [...marksAt(at).map(({ word, text, decided }) => [word, text, decided].filter(Boolean).join(" ")),
       ...rulesAt(at).map(({ kind, text }) => `${kind} ${text}`)];
     return [head, ...values, ...changes].join("; ");
@@ -863,12 +885,12 @@ function chart(figure, data) {
   paintSwatches();
   recall();
   listen();
-  chartTable(figure, data, lines, valueText, dateText);
+  chartTable(figure, data, (at) => valueTexts(lines, at), dateText);
   paint();
 }
 
 /** The values as a table, made when it is opened. */
-function chartTable(figure, data, lines, valueText, dateText) {
+function chartTable(figure, data, valueTexts, dateText) {
   const details = figure.querySelector("details.values");
   const table = details && details.querySelector("table");
   if (!table || table.tBodies[0].rows.length) return;
@@ -878,7 +900,7 @@ function chartTable(figure, data, lines, valueText, dateText) {
     const body = table.tBodies[0], begin = body.rows.length, end = Math.min(data.labels.length, begin + CHART.rows);
     for (let at = begin; at < end; at++) {
       const head = element("th", data.labels[at], { scope: "row" });
-      const cells = [dateText(at), data.notes[at] || "", ...lines.map((line) => valueText(line, at))];
+      const cells = [dateText(at), data.notes[at] || "", ...valueTexts(at)];
       body.append(around("tr", "", head, ...cells.map((text) => element("td", text))));
     }
     more.hidden = end === data.labels.length;

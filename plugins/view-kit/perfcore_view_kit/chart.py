@@ -124,6 +124,7 @@ def as_json(data: ChartData, options: ChartOptions = DEFAULT) -> dict[str, Any]:
         "positions": _rounded(data.positions),
         "positionUnit": data.position_unit,
         "points": data.points,
+        "turns": data.takes_turns,
         "lines": [_line(line) for line in data.lines],
         "marks": [_mark(mark) for mark in data.marks],
         "rules": [asdict(rule) for rule in sorted(data.rules, key=lambda rule: rule.at)],

@@ -78,7 +78,8 @@ class ChartData(msgspec.Struct, frozen=True, kw_only=True):
     """What a chart shows. `finding` is its one sentence; `labels` name the positions, `notes` say more of each, `dates`
     are seconds since 1970 UTC. `link` is an address in which `{}` stands for a label, and `band` says in a sentence
     what the intervals are. `positions` are numbers in `position_unit`, ascending, where positions are not just in
-    order; then `points` may ask for points without lines."""
+    order; then `points` may ask for points without lines. Lines that take turns have one value at each position between
+    them, so that each goes on across those of the others."""
 
     title: str
     finding: str
@@ -95,6 +96,7 @@ class ChartData(msgspec.Struct, frozen=True, kw_only=True):
     positions: Sequence[float] = ()
     position_unit: str = ""
     points: bool = False
+    takes_turns: bool = False
 
     def __post_init__(self) -> None:
         if len(self.lines) > MOST_LINES:

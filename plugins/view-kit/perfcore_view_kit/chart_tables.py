@@ -10,12 +10,14 @@ from typing import TypeVar
 from perfcore.text import quantity
 from perfcore_view_kit import svg
 from perfcore_view_kit.chart_data import ChartData, Line
+from perfcore_view_kit.svg import Value
 from perfcore_view_kit.table import table
 
 Item = TypeVar("Item")
 
 # Rows of the table that are in the page itself, for readers without script; with more, the script makes them.
 _ROWS = 200
+_NOT_MEASURED = "not measured"
 _BADGES = {"✓": "hollow with ✓: decided, fails no check", "✎": "✎ decided"}
 
 
@@ -24,7 +26,8 @@ def legend(data: ChartData) -> str:
     words = []
     if any(line.hollow for line in data.lines):
         words.append("○ inconclusive")
-    if any(value is None for line in data.lines for value in line.values):
+    columns = [line.values for line in data.lines]
+    if any(map(_is_gap, zip(*columns, strict=True)) if data.takes_turns else (None in column for column in columns)):
         words.append("a gap: not measured")
     if any(line.levels for line in data.lines):
         words.append("━ fitted level")
@@ -35,6 +38,10 @@ def legend(data: ChartData) -> str:
     words += [text for kind, text in (("machine", "⚙ another machine"), ("release", "⚑ release")) if kind in kinds]
     items = "".join(f"<li>{html.escape(word)}</li>" for word in words)
     return f'<ul class="legend" aria-label="Signs">{items}</ul>\n' if words else ""
+
+
+def _is_gap(values: Sequence[Value]) -> bool:
+    return all(value is None for value in values)
 
 
 def changes_table(data: ChartData) -> str:
@@ -67,7 +74,17 @@ def values_table(data: ChartData) -> str:
 def _rows(data: ChartData) -> list[tuple[str, ...]]:
     count = len(data.labels)
     dates, notes = _padded(list(map(_date, data.dates)), count, ""), _padded(data.notes, count, "")
-    return list(zip(data.labels, dates, notes, *(_values(line, count, data.unit) for line in data.lines), strict=True))
+    columns = [_values(line, count, data.unit) for line in data.lines]
+    if data.takes_turns:  # what one has measured, the others need not have
+        told = [not all(text == _NOT_MEASURED for text in texts) for texts in zip(*columns, strict=True)]
+        columns = [
+            [_blank(text) if any_told else text for text, any_told in zip(c, told, strict=True)] for c in columns
+        ]
+    return list(zip(data.labels, dates, notes, *columns, strict=True))
+
+
+def _blank(text: str) -> str:
+    return "" if text == _NOT_MEASURED else text
 
 
 def _padded(column: Sequence[Item], count: int, filling: Item) -> list[Item]:
@@ -88,7 +105,7 @@ def _values(line: Line, count: int, unit: str) -> list[str]:
     rows = []
     for at, (value, low, high, runs) in enumerate(zip(*columns, counts, strict=True)):
         if value is None:
-            rows.append("not measured")
+            rows.append(_NOT_MEASURED)
             continue
         text = texts(value)
         if low is not None and high is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ from perfcore.analysis import verdict_text
 from perfcore.model import EMPTY
 from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
 from perfcore.text import plural, quantity
+from perfcore_view_kit import machines
 from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
 from perfcore_view_kit.form import percent, shown
+from perfcore_view_kit.palette import MOST_LINES
 from perfcore_view_kit.runs import band_text, interval_of_ordered, median_of_ordered
 
 if TYPE_CHECKING:
@@ -41,38 +44,53 @@ def history_chart(
     releases: Mapping[str, tuple[str, ...]] = EMPTY,
     link: str = "",
 ) -> ChartData:
-    """The chart of a series. `accepted` has reasons by the ids of changes, `decided` what people decided about them in
-    words, `releases` tags by the ids of versions; `link` is the address of a version, with `{}` for the beginning of
-    its id."""
+    """The chart of a series, with a line for each machine where they take turns. `accepted` has reasons by the ids of
+    changes, `decided` what people decided about them in words, `releases` tags by the ids of versions; `link` is the
+    address of a version, with `{}` for the beginning of its id."""
     points = series.points
     ordered = [sorted(point.values) for point in points]
     medians = [median_of_ordered(values) for values in ordered]
-    intervals = [interval_of_ordered(values) for values in ordered]
+    intervals = [interval_of_ordered(values) or (None, None) for values in ordered]
     index = _first_indices(series)
-    line = Line(
-        name=shown(series.metric),
-        values=medians,
-        low=[None if interval is None else interval[0] for interval in intervals],
-        high=[None if interval is None else interval[1] for interval in intervals],
-        counts=[len(point.values) for point in points],
-        hollow=sorted({index[c.target] for c in series.changes if c.kind == "cannot tell" and c.target in index}),
-        levels=_levels(series, medians, index),
-    )
+    hollow = sorted({index[c.target] for c in series.changes if c.kind == "cannot tell" and c.target in index})
+    names = _line_names(series)
+    lines = list(dict.fromkeys(names)) or [shown(series.metric)]
+    takes_turns = len(lines) > 1
+    starts = _starts(series, index, takes_turns=takes_turns)
+
+    def line(name: str) -> Line:
+        def own(column: Sequence[float | None]) -> Sequence[float | None]:
+            if not takes_turns:
+                return column
+            return [value if its == name else None for value, its in zip(column, names, strict=True)]
+
+        values = own(medians)
+        return Line(
+            name=name,
+            values=values,
+            low=own([low for low, _ in intervals]),
+            high=own([high for _, high in intervals]),
+            counts=[len(point.values) for point in points],
+            hollow=[at for at in hollow if names[at] == name],
+            levels=_levels(series, values, index, starts),
+        )
+
     return ChartData(
         title=title(series),
         finding=finding(series, accepted),
         unit=unit_text(series),
-        lines=(line,),
+        lines=[line(name) for name in lines],
+        takes_turns=takes_turns,
         labels=[shown(point.version.id[:_SHORT]) for point in points],
         notes=[shown(point.version.subject, _NOTE) for point in points],
         dates=[point.version.date for point in points],
         link=link,
         marks=[
-            _mark(change, index, accepted, decided)
+            _mark(change, index, accepted, decided, lines.index(names[index[change.target]]))
             for change in series.changes
             if change.kind in _WORSE and change.target in index
         ],
-        rules=[*_machines(series, index), *_releases(series, releases)],
+        rules=[*_machines(series, index, takes_turns=takes_turns), *_releases(series, releases)],
         band=band_text(len(point.values) for point in points),
     )
 
@@ -120,7 +138,9 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
     last_median = next((median for point in reversed(series.points) if (median := point.median) is not None), None)
     if last_median is None:
         return f"Nothing was measured in {plural(len(series.points), 'version')}."
-    newest = f"Now {quantity(last_median, unit_text(series))}, {plural(len(series.points), 'version')}."
+    turns = machines.of_series(series)
+    on = f" on {_machine(series.points[-1].environment)}, one of {len(turns)} machines" if turns else ""
+    newest = f"Now {quantity(last_median, unit_text(series))}{on}, {plural(len(series.points), 'version')}."
     regressions = standing(series, accepted)
     if not regressions:
         better = any(_WORSE.get(change.kind) is False and not change.undone for change in series.changes)
@@ -159,7 +179,25 @@ def _first_indices(series: MetricHistory) -> dict[str, int]:
     return {point.version.id[:_SHORT]: at for at, point in reversed(list(enumerate(series.points)))}
 
 
-def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str], decided: Mapping[str, str]) -> Mark:
+def _line_names(series: MetricHistory) -> list[str]:
+    """The line of each point: the metric, or its machine where they take turns, of which those that measured least
+    share one."""
+    turns = machines.of_series(series)
+    if not turns:
+        return [shown(series.metric)] * len(series.points)
+    counts = Counter(point.environment for point in series.points)
+    kept = turns if len(turns) <= MOST_LINES else [machine for machine, _ in counts.most_common(MOST_LINES - 1)]
+    rest = f"{plural(len(counts) - len(kept), 'other machine')}"
+    return [_machine(point.environment) if point.environment in kept else rest for point in series.points]
+
+
+def _machine(environment: str) -> str:
+    return shown(verdict_text.environment(environment))
+
+
+def _mark(
+    change: Change, index: Mapping[str, int], accepted: Mapping[str, str], decided: Mapping[str, str], line: int
+) -> Mark:
     at = index[change.target]
     ends = [index.get(version[:_SHORT], at) for version in (change.earliest, change.latest)]
     base = change.baseline_value
@@ -168,6 +206,7 @@ def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str],
     is_sized = is_sized and change.kind != "variance"
     return Mark(
         at=at,
+        line=line,
         word=verdict_text.word(change),
         text=change_text(change),
         worse=_WORSE[change.kind],
@@ -180,16 +219,17 @@ def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str],
     )
 
 
-def _machines(series: MetricHistory, index: Mapping[str, int]) -> Iterator[Rule]:
-    """Where the machine became another: as a check says, or as the environments of the points do."""
+def _machines(series: MetricHistory, index: Mapping[str, int], *, takes_turns: bool) -> Iterator[Rule]:
+    """Where the machine became another: as a check says, or as the environments of the points do, unless each has a
+    line of its own."""
     said = set()
     for change in series.changes:
-        if change.kind == "machine" and change.target in index:
+        if change.kind == "machine" and change.target in index and not (takes_turns and change.moved is None):
             said.add(index[change.target])
             yield Rule(
                 at=index[change.target], kind="machine", text=shown(verdict_text.machine(change) or "another machine")
             )
-    measured = [at for at, point in enumerate(series.points) if point.values]
+    measured = [at for at, point in enumerate(series.points) if point.values and not takes_turns]
     for before, at in itertools.pairwise(measured):
         environment = series.points[at].environment
         if at not in said and environment != series.points[before].environment:
@@ -202,15 +242,22 @@ def _releases(series: MetricHistory, releases: Mapping[str, tuple[str, ...]]) ->
             yield Rule(at=at, kind="release", text=shown(tag, 40))
 
 
-def _levels(series: MetricHistory, medians: Sequence[float | None], index: Mapping[str, int]) -> list[Level]:
+def _starts(series: MetricHistory, index: Mapping[str, int], *, takes_turns: bool) -> set[int]:
+    """Where steps begin, of the machine as well: with a line for each machine, those of one machine."""
+    steps = [change for change in series.changes if change.kind in _STEPS and change.target in index]
+    return {index[step.target] for step in steps if not (takes_turns and step.kind == "machine" and step.moved is None)}
+
+
+def _levels(
+    series: MetricHistory, medians: Sequence[float | None], index: Mapping[str, int], steps: set[int]
+) -> list[Level]:
     """The median of the versions between two steps; of a drift the least-squares line through its versions, in pieces
     where it is a curve."""
-    starts = {index[c.target] for c in series.changes if c.kind in _STEPS and c.target in index}
     drifts = {}
     for change in series.changes:
         if change.pace is not None and change.target in index and change.until[:_SHORT] in index:
             drifts[index[change.target]] = index[change.until[:_SHORT]]
-    starts |= {0, *drifts, *(end + 1 for end in drifts.values())}
+    starts = steps | {0, *drifts, *(end + 1 for end in drifts.values())}
     ordered = sorted(start for start in starts if start < len(medians))
     levels = []
     for start, end in zip(ordered, [*ordered[1:], len(medians)], strict=True):

@@ -71,11 +71,11 @@ def _drawn(
     color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
     apart = (frame.x.end - frame.x.begin) / max(1, len(values))
     pixels = frame.x.pixels(data.positions or map(float, range(len(values))))
-    for run in () if data.points else svg.runs_of(values):
+    for run in () if data.points else _joined(data, values):
         if apart < 1:
-            yield from _reduced(data, frame, run, values, low, high, number, column)
+            yield from _reduced(data, frame, range(run[0], run[-1] + 1), values, low, high, number, column)
             continue
-        xs = pixels[run.start : run.stop]
+        xs = [pixels[at] for at in run]
         if low and high and len(run) > 1:
             upper = list(zip(xs, frame.y.pixels(_bounds(high, run, values)), strict=True))
             lower = list(zip(xs, frame.y.pixels(_bounds(low, run, values)), strict=True))
@@ -96,6 +96,14 @@ def _drawn(
         yield svg.path(ends, "level", color=svg.LIGHT_TEXT, width=2.5)
 
 
+def _joined(data: ChartData, values: Sequence[Value]) -> Iterator[Sequence[int]]:
+    """The points of each stretch of a line: of lines that take turns all are one."""
+    if not data.takes_turns:
+        yield from svg.runs_of(values)
+    elif measured := [at for at, value in enumerate(values) if value is not None]:
+        yield measured
+
+
 def _points(
     data: ChartData,
     line: Line,
@@ -111,7 +119,8 @@ def _points(
     for at, value in enumerate(values):
         if value is None:
             continue
-        is_alone = not ((at and values[at - 1] is not None) or (at + 1 < len(values) and values[at + 1] is not None))
+        is_joined = (at and values[at - 1] is not None) or (at + 1 < len(values) and values[at + 1] is not None)
+        is_alone = not is_joined and not data.takes_turns
         if not (data.points or is_alone or at in line.hollow or apart >= _PER_POINT):
             continue
         x = pixels[at]
@@ -154,7 +163,7 @@ def _reduced(
     yield svg.path(points, name, color=color, width=1, digits=0)
 
 
-def _bounds(column: Sequence[Value], run: range, values: Sequence[Value]) -> list[float]:
+def _bounds(column: Sequence[Value], run: Sequence[int], values: Sequence[Value]) -> list[float]:
     """The bounds of the values of a run, which are their own where they have none."""
     return [(values[at] or 0.0) if (bound := _item(column, at)) is None else bound for at in run]
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from perfcore_testing import histories
 from perfcore_testing.pages import violations
 from perfcore_view_kit.chart import ChartData, ChartOptions, Rule, chart, scripts, styles
+from perfcore_view_kit.history_chart import history_chart
 from perfcore_view_kit.page import page
 
 from perfcore.text import quantity
@@ -360,3 +362,29 @@ def test_tab_reaches_every_control_and_the_chart(window: Any, opened: Opener, ch
         names.append(window.run("document.activeElement.textContent || document.activeElement.tagName"))
     assert names[:5] == ["From zero", "By date", "Whole range", "Keys", "CANVAS"]
     assert "Data as a table" in names
+
+
+def test_lines_that_take_turns_go_on_across_each_other(window: Any, opened: Opener, axe: str) -> None:
+    data = history_chart(histories.in_turns())
+    opened(data)
+    window.press("Home")
+    assert live(window).startswith("0000000000, ")
+    assert live(window).count(":5a5a5a5a5a ") == 1
+    assert "1:5a5a5a5a5a 10 ms" in live(window)
+    assert violations(window, axe) == []
+    window.run("document.querySelector('#c1 details.values').open = true")
+    cells = window.run(
+        "[...document.querySelectorAll('#c1 details.values tbody tr:nth-child(2) td')].map((td) => td.textContent)"
+    )
+    assert [bool(cell) for cell in cells[-3:]] == [False, True, False]
+    # Between two versions of the second machine, where only others measured, its line is drawn.
+    window.run("document.querySelectorAll('#c1 button.line')[0].click()")
+    window.run("document.querySelectorAll('#c1 button.line')[2].click()")
+    window.frames(3)
+    between = (2.5 + 0.5) / 30
+    joined = colors(window, between)
+    opened(replace(data, takes_turns=False))
+    window.run("document.querySelectorAll('#c1 button.line')[0].click()")
+    window.run("document.querySelectorAll('#c1 button.line')[2].click()")
+    window.frames(3)
+    assert joined > colors(window, between)
