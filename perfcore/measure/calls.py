@@ -88,8 +88,7 @@ class MeasureCalls:
             executor=executor,
         )
         result = collect(self.repository, request, listener or SilentListener())
-        error = result.error()
-        if strict and error is not None:
+        if strict and (error := result.error()):
             raise error
         return result
 

@@ -98,9 +98,8 @@ class Collection(msgspec.Struct):
         plan = self._plan([target.submitted for target in targets])
         try:
             executor = chosen_executor(self.repository, self.request.executor)
-            with contextlib.closing(
-                submit(self.repository.plugins, plan, executor, self.listener, self.repository)
-            ) as answers:
+            answers = submit(self.repository.plugins, plan, executor, self.listener, self.repository)
+            with contextlib.closing(answers):
                 for measured in answers:
                     self._answered(measured, targets)
         except KeyboardInterrupt:
@@ -133,30 +132,24 @@ class Collection(msgspec.Struct):
         return tuple(replace(job, version=version) for version in self.request.versions for job in self.request.jobs)
 
     def targets(self, jobs: Sequence[Job]) -> list[_Target]:
-        """The jobs that have something to measure. With `missing`, those without a registered profile; with `resume`,
-        those without a complete one, of which an incomplete one gets only the runs that it lacks, which may be none."""
+        """The jobs to measure: with `missing`, those without a registered profile, and a few before many such; with
+        `resume`, those without a complete one. An incomplete one gets the runs that it lacks, which may be none."""
         targets = []
-        pending = (
-            [candidate for candidate in self.repository.pending() if candidate.profile] if self.request.resume else []
-        )
+        pending = [kept for kept in self.repository.pending() if kept.profile] if self.request.resume else []
         present = self._present(jobs, pending)
+        if self.request.missing:
+            from perfcore.measure.sessions import shared
+
+            missing = {job.version for job in jobs if (job.version, *_job_key(job)) not in present}
+            repeated = shared(list(dict.fromkeys(job.version for job in jobs)), missing) - missing
+            present = {key for key in present if key[0] not in repeated}
+            if repeated:
+                self.listener.note(f"{plural(len(repeated), 'version')} measured again, to compare the sessions")
         for job in jobs:
             if (job.version, *_job_key(job)) in present:
                 continue
-            under_way = self._under_way(pending, job)
-            target = _Target(job, job)
-            if under_way is not None and under_way.profile is not None:
-                pending.remove(under_way)  # no second job continues it
-                target = self._continued(job, under_way, under_way.profile)
-            targets.append(target)
+            targets.append(self._continued(job, pending) if pending else _Target(job, job))
         return targets
-
-    def _under_way(self, pending: Sequence[Pending], job: Job) -> Pending | None:
-        if not pending:
-            return None
-        from perfcore.measure.continuation import incomplete_profile
-
-        return incomplete_profile(pending, job, self.context)
 
     def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> set[tuple[object, ...]]:
         """(version, command, collector, postprocessors) of complete profiles."""
@@ -164,20 +157,22 @@ class Collection(msgspec.Struct):
         if self.request.versions is not None and (self.request.missing or self.request.resume):
             for version in dict.fromkeys(job.version for job in jobs if job.version is not None):
                 present |= {(version, *_entry_key(entry)) for entry in self.repository.entries(version)}
-        complete = [
-            candidate.profile for candidate in pending if candidate.profile and not candidate.profile.incomplete
-        ]
+        complete = [kept.profile for kept in pending if kept.profile and not kept.profile.incomplete]
         return present | {(p.origin, *_profile_key(p)) for p in complete if p.origin and not p.dirty}
 
-    def _continued(self, job: Job, pending: Pending, profile: Profile) -> _Target:
-        """A job that adds the missing runs."""
+    def _continued(self, job: Job, pending: list[Pending]) -> _Target:
+        """A job that adds the runs that an incomplete pending profile lacks, if there is such a one."""
         from perfcore.measure import continuation
 
+        under_way = continuation.incomplete_profile(pending, job, self.context)
+        if under_way is None or (profile := under_way.profile) is None:
+            return _Target(job, job)
+        pending.remove(under_way)  # no second job continues it
         runs = continuation.missing_runs(profile, job)
         params = job.collector.params if runs is None else {**job.collector.params, "repeat": runs}
         # Postprocessors are applied to all runs together, hence not by the executor, which sees the missing ones.
         submitted = replace(job, collector=replace(job.collector, params=params), postprocessors=())
-        return _Target(job, submitted, profile, pending)
+        return _Target(job, submitted, profile, under_way)
 
     def _plan(self, jobs: Sequence[Job]) -> Plan:
         request, repository = self.request, self.repository
@@ -271,9 +266,8 @@ class Collection(msgspec.Struct):
         saved = [plural(len(self.profiles), "complete profile")] if self.profiles else []
         saved += [f"{plural(incomplete, 'incomplete one')} with the finished runs"] if incomplete else []
         if saved:
-            self.listener.note(
-                f"kept {' and '.join(saved)}; the same command with --continue measures the missing runs"
-            )
+            kept = " and ".join(saved)
+            self.listener.note(f"kept {kept}; the same command with --continue measures the missing runs")
 
     def _fail(self, subject: str, error: PerfError) -> None:
         self.failures.append(Failure(subject, error))

@@ -23,9 +23,7 @@ _TABLES = {"resources", "runs"}  # others refer to one another by row; a profile
 
 def incomplete_profile(pending: Sequence[Pending], job: Job, context: Context) -> Pending | None:
     """The pending profile that a resolved job continues: of the same version, command, options and machine."""
-    return next(
-        (candidate for candidate in pending if candidate.profile and _continues(job, candidate.profile, context)), None
-    )
+    return next((kept for kept in pending if kept.profile and _continues(job, kept.profile, context)), None)
 
 
 def missing_runs(profile: Profile, job: Job) -> int | None:

@@ -9,13 +9,23 @@ shows how these differ, and every version is interleaved with the one before it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 
 DEFAULT_VERSIONS = 16  # of a session where the size of their trees is not known: these stand on the disk together
 _SEGMENTS = 8  # of a session: it then shares versions with up to 16 segments of others, enough to estimate its offset
 _SHORTEST = 4  # versions of a segment beside the shared one: with fewer, over a quarter would be measured twice
 _SPREAD = 64  # segments that a session is spread over, so that a very long history is finished part by part
+_MANY = 8  # missing versions for which others are measured again: for fewer it would take half of the time or more
+_SHARED = 3  # of fewer shared versions, how two sessions differ follows the noise of one
+
+
+def shared(versions: Sequence[str | None], missing: Set[str | None]) -> Set[str | None]:
+    """The measured versions before the last stretch of missing ones, which a session of many measures again with these.
+    What cannot be measured, such as versions from before a benchmark, has none before it."""
+    last = max((place for place, version in enumerate(versions) if version in missing), default=-1)
+    first = next((place for place in range(last, 0, -1) if versions[place - 1] not in missing), 0)
+    return set(versions[max(0, first - _SHARED) : first] if last + 1 - first >= _MANY else ())
 
 
 def planned(count: int, limit: int) -> list[tuple[int, ...]]:

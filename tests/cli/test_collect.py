@@ -257,8 +257,23 @@ def test_what_an_interrupt_left_out_is_measured_with_missing(here: Here) -> None
     half = [word for version in (*versions[:5], *versions[8:13]) for word in ("-v", version)]
     here.perf(*FAST, "--add", *half, "--", "true")
     rows = here.perf(*FAST, "--json", "--add", "--all", "--missing", "--", "true").json["profiles"]
-    assert [row["version"] for row in rows] == [*versions[5:8], *versions[13:]]
+    assert [row["version"] for row in rows] == [*versions[5:8], *versions[10:]]
     assert "nothing to measure" in here.perf(*FAST, "--all", "--missing", "--", "true").err
+
+
+def test_a_session_of_many_missing_versions_shares_three_with_the_one_before(here: Here) -> None:
+    """With fewer, or none, the machine's step from one session to the next cannot be told from one of the code."""
+    here.perf(*FAST, "--add", "--all", "--", "true")
+    old = [here.head, *(here.commit(f"Change {number}") for number in range(4))]
+    here.perf(*FAST, "--add", "--all", "--missing", "--", "true")
+    new = [here.commit(f"Later {number}") for number in range(8)]
+    words = (*FAST, "--add", "--all", "--missing")
+    planned = here.perf(*words, "--dry-run", "--json", "--", "true").json
+    done = here.perf(*words, "--json", "--", "true")
+    assert [row["version"] for row in done.json["profiles"]] == [*old[-3:], *new]
+    assert [row["version"] for row in planned["jobs"]] == [*old[-3:], *new]
+    assert "3 versions measured again, to compare the sessions" in done.err
+    assert "nothing to measure" in here.perf(*words, "--", "true").err
 
 
 def _by_session(here: Here) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfcore.measure.sessions import planned
+from perfcore.measure.sessions import planned, shared
 
 
 @given(count=st.integers(0, 400), most=st.integers(5, 70))
@@ -39,3 +39,20 @@ def test_a_very_long_history_is_measured_bit_by_bit_from_its_newest_version() ->
     assert max(max(session) - min(session) for session in sessions) < 2000
     middles = [session[len(session) // 2] for session in sessions]
     assert all(later < earlier + 1000 for earlier, later in pairwise(middles))
+
+
+@pytest.mark.parametrize(
+    ("missing", "repeated"),
+    [(range(20, 30), {17, 18, 19}), (range(20, 27), set()), (range(30), set()), (range(2, 30), {0, 1}), ((), set())],
+    ids=["many", "few", "all", "from the third on", "none"],
+)
+def test_many_missing_versions_are_measured_with_three_before_them(missing: range, repeated: set[int]) -> None:
+    found = shared([str(number) for number in range(30)], {str(number) for number in missing})
+    assert found == {str(number) for number in repeated}
+
+
+def test_versions_that_cannot_be_measured_make_no_later_command_measure_others_again() -> None:
+    """Those from before a benchmark was written stay missing for good."""
+    versions = [str(number) for number in range(40)]
+    assert not shared(versions, set(versions[:20]))
+    assert not shared(versions, {*versions[:20], versions[-1]})

@@ -12,9 +12,7 @@ import functools
 import json
 import math
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, MutableMapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +22,11 @@ from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore_check_changepoint import (
     detection,
-    drift,
     machine_events,
     memory,
     replacement,
     run_factor,
+    session_boundaries,
     sessions,
     suite,
     windows,
@@ -445,9 +443,9 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()
     )
     undone = None if change.undone is None else versions[located.positions[change.undone]]
-    session = _new_session(series, located)
+    session, shared = session_boundaries.new_session(series, located)
     parts = [
-        wording.session(session, versions[located.base], versions[located.position]) if session else "",
+        wording.session(session, shared, versions[located.base], versions[located.position]) if session else "",
         describe(change, series.unit, size),
         wording.pace(pace, located.length) if pace is not None and located.length is not None else "",
         wording.where(before, earliest, latest, measured=earliest == first),
@@ -487,42 +485,6 @@ def _end(series: Series, located: LocatedChange) -> str:
         return ""
     positions: list[int] = located.positions[located.change.index : located.change.until + 1].tolist()
     return series.versions[positions[-1]]
-
-
-# The most that a machine is assumed to move from one session to the next: what the check `pair` assumes of runs that
-# were not interleaved.
-_DRIFT = 0.1
-
-
-def _new_session(series: Series, located: LocatedChange) -> str:
-    """The session that begins with the new level, if no session measured versions on both sides: then the machine may
-    be all that differs, unless the step is larger. Sessions of one version each are noise between versions, and decide
-    nothing."""
-    if len(series.sessions) != len(series.versions) or located.change.kind == "noise":
-        return ""
-    _, low, high = ratios(located.change)
-    if low is not None and high is not None and (low > 1 + _DRIFT or high < 1 / (1 + _DRIFT)):
-        return ""
-    if located.change.until is not None:
-        return _short_sessions(series, located)
-    (start, end), positions = located.span, located.positions
-    before, after = (
-        Counter(name for position in side.tolist() for name, _ in series.sessions[position] if name)
-        for side in (positions[positions < start], positions[positions >= end])
-    )
-    several = max(before.values(), default=0) > 1 and max(after.values(), default=0) > 1
-    return next(iter(after)) if several and before.keys().isdisjoint(after) else ""
-
-
-def _short_sessions(series: Series, located: LocatedChange) -> str:
-    """The second session of a drift, if its sessions follow one another and none of them shows growth by itself."""
-    assert located.change.until is not None
-    positions = located.positions[located.change.index - 1 : located.change.until + 1].tolist()
-    names = [name for position in positions for name, _ in series.sessions[position] if name]
-    begun = [name for before, name in pairwise(names) if name != before]
-    most = max(Counter(names).values(), default=0)
-    in_turn = len(begun) >= len(set(names))
-    return begun[0] if begun and not in_turn and 1 < most < drift.FEWEST else ""
 
 
 def _kind(change: ChangePoint, series: Series) -> ChangeKind:

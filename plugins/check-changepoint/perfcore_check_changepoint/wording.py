@@ -41,9 +41,10 @@ def where(base: str, first: str, last: str, *, measured: bool) -> str:
     return text if measured else f"{text}, not all of which were measured"
 
 
-def session(name: str, before: str, after: str) -> str:
+def session(name: str, shared: int, before: str, after: str) -> str:
+    common = f"only {plural(shared, 'version')}" if shared else "no version"
     return (
-        f"session {printable(name[:12])} began here and shares no version with those before it, so this may be the "
+        f"session {printable(name[:12])} began here and shares {common} with those before it, so this may be the "
         f"machine; to decide: perf compare {short(before)} {short(after)} -- COMMAND"
     )
 

@@ -132,6 +132,26 @@ def test_a_session_that_shares_no_version_with_those_before_decides_nothing() ->
     assert f"to decide: perf compare {told.baseline} {told.target} -- COMMAND" in told.evidence
 
 
+@pytest.mark.parametrize("common", [1, 2])
+def test_a_session_that_shares_few_versions_decides_by_what_it_measured_itself(common: int) -> None:
+    """Two versions at an old level do not make the machine's step to a new session one of the code."""
+    plan = [range(40), *(range(start - common, start + 8) for start in range(40, 80, 8))]
+    unchanged = [change for seed in range(20) for change in _scan(_measured(plan, seed, noise=0.006))]
+    assert len(unchanged) >= 20
+    assert sum(change.kind != "cannot tell" for change in unchanged) <= 0.1 * len(unchanged)
+    words = {1: "shares only 1 version with", 2: "shares only 2 versions with"}[common]
+    assert any(words in change.evidence for change in unchanged)
+    slower = [_scan(_measured(plan, seed, [(40, 0.04)], noise=0.006)) for seed in range(20)]
+    assert sum(any((_place(c), c.kind) == (40, "degradation") for c in changes) for changes in slower) >= 12
+
+
+def test_a_step_shortly_before_a_new_session_is_one() -> None:
+    """The session before shows two versions of it, at the new level that the next session goes on with."""
+    plan = [range(40), range(40, 60)]
+    found = [_scan(_measured(plan, seed, [(38, 0.08)], noise=0.006)) for seed in range(10)]
+    assert sum([(abs(_place(c) - 38) <= 1, c.kind) for c in some][:1] == [(True, "degradation")] for some in found) >= 9
+
+
 def test_a_change_within_a_session_is_one_though_sessions_share_nothing() -> None:
     plan = [range(start, start + 40) for start in range(0, 80, 40)]
     kinds = [[c.kind for c in _scan(_measured(plan, seed, [(20, 0.1)])) if _place(c) == 20] for seed in range(5)]

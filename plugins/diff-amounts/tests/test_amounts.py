@@ -9,6 +9,7 @@ from perfcore_table_kit.functions import by_function
 from perfcore_testing import profiles
 
 from perfcore.model import Profile
+from perfcore.model.record import replace
 from perfcore.profile.table import column, table
 
 
@@ -42,6 +43,23 @@ def test_functions_that_only_moved_do_not_differ() -> None:
     assert (total["write_1"], total["write_2"]) == (-71, 142)
     lines = dict(zip(made.tables["functions"]["name"], made.tables["functions"]["line"], strict=True))
     assert lines["main"] == 6  # as it is in the target
+
+
+def test_a_profile_without_a_sample_has_nothing_of_each_function() -> None:
+    """As of a command that ended before the first one."""
+    resources = table(
+        "resources",
+        [
+            column("stack", [None], dtype="i64"),
+            column("samples", [0], dtype="i64", role="value"),
+        ],
+    )
+    sampled = profiles.sampled(1)
+    empty = replace(sampled, tables={"resources": resources})
+    (whole,) = (function.total for function in by_function(sampled.tables, "samples") if function.name == "main")
+    for made, sign in ((Amounts().diff(sampled, empty), -1), (Amounts().diff(empty, sampled), 1)):
+        total = {function.name: function.total for function in by_function(made.tables, "samples")}
+        assert total["main"] == sign * whole
 
 
 def test_the_result_says_that_it_is_a_difference() -> None:

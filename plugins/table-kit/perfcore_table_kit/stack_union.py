@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perfcore.errors import FormatError
 from perfcore.profile.stack_dedup import is_usual, joined, others
-from perfcore.profile.stacks import NAMES, renumbered
+from perfcore.profile.stacks import NAMES, referring, renumbered
 from perfcore.profile.table import Table, Value, column, concat
 
 
@@ -17,6 +17,9 @@ def join(profiles: Sequence[Mapping[str, Table]]) -> tuple[dict[str, Table], lis
     moved = []
     lines: dict[int, Value] = {}
     for tables in profiles:
+        if not any(name in tables for name in NAMES) and not any(map(_refers, tables.values())):
+            moved.append(dict(tables))  # of a command that ended before the first sample
+            continue
         if not is_usual(tables):
             raise FormatError("the profiles have stacks that cannot be joined: their tables have other columns")
         tables_in_order = renumbered(tables)
@@ -28,3 +31,8 @@ def join(profiles: Sequence[Mapping[str, Table]]) -> tuple[dict[str, Table], lis
     functions = union["functions"]
     line = column("line", [lines.get(at) for at in range(functions.rows)], dtype="i64")
     return {**union, "functions": functions.with_columns(line)}, moved
+
+
+def _refers(source: Table) -> bool:
+    """Whether a row is about a stack, frame or function."""
+    return any(value is not None for name in referring(source) for value in source[name])
