@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.site import FILES, SERVER, Site
 from perfcore_testing import hostile
 from perfcore_testing.measured import NAMES, STEP, measure
-from perfcore_testing.profiles import CREATED, sampled, timed
+from perfcore_testing.profiles import CREATED, sampled, suite, timed
 from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
@@ -98,6 +99,24 @@ def test_every_decision_is_in_the_charts_of_its_change(site: Site, measured: Pro
             (mark,) = drawn["marks"]
             assert mark["decided"] == f"{state} by Ann: a <b>reason</b>"
             assert mark["accepted"] is (state != "confirmed")
+
+
+def test_short_histories_of_many_benchmarks_are_told_as_the_check_tells_them(project: Project) -> None:
+    history = open_repository(project.path)
+    for number in range(4):
+        amounts = {
+            f"bench {at:02}": [
+                (2 if at == 3 and number == 3 else 1) * (5_000_000 + run * 7919 % 13 * 400) for run in range(8)
+            ]
+            for at in range(70)
+        }
+        made = suite(amounts, created=CREATED + number)
+        history.register(history.save(made), project.commit(f"Version {number}"))
+    checked = project.perf("check", "all", "--json", code=1).json["changes"]
+    newest = [change["kind"] for change in checked if change["target"] == history.repository.version()]
+    assert Counter(newest) == {"degradation": 1, "same": 69}
+    counts = data.overview(Site(history.repository).branch).counts
+    assert counts == {"slower": 1, "faster": 0, "same": 69, "inconclusive": 0, "not measured": 0}
 
 
 def test_one_benchmark_alone_is_not_counted_in_the_plural(project: Project) -> None:
