@@ -186,13 +186,24 @@ def _undone(steps: Sequence[Change]) -> dict[int, int]:
     undone: dict[int, int] = {}
     for index, step in enumerate(steps):
         for later in range(index + 1, len(steps)):
-            if steps[later].kind == step.kind or abs(_beyond(step, steps[later])) > _near(step, steps[later]):
+            if not _takes_back(steps[later], step):
                 continue
             between = (n for n in range(index, later) if steps[n].kind == step.kind)
             passed = (n for n in between if _beyond(steps[n], steps[later]) <= _near(steps[n], steps[later]))
             undone = {**dict.fromkeys(passed, later), **undone}
             break
     return undone
+
+
+def takes_back(later: Change, step: Change) -> bool:
+    """Whether a later step of the same series brought the level before a step back."""
+    values = (step.baseline_value, step.target_value, later.target_value)
+    is_step = later.kind in CHANGED and step.kind in CHANGED
+    return is_step and all(value is not None and value > 0 for value in values) and _takes_back(later, step)
+
+
+def _takes_back(later: Change, step: Change) -> bool:
+    return later.kind != step.kind and abs(_beyond(step, later)) <= _near(step, later)
 
 
 def _beyond(step: Change, later: Change) -> float:
