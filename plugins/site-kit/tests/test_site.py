@@ -101,6 +101,23 @@ def test_every_decision_is_in_the_charts_of_its_change(site: Site, measured: Pro
             assert mark["accepted"] is (state != "confirmed")
 
 
+def test_only_what_was_accepted_or_undone_is_grey_in_the_list_of_changes(project: Project) -> None:
+    commands = {
+        "./undone": lambda at: 5_000_000 * (1 + (4 <= at < 9)),
+        "./steady": lambda at: 4_000_000,
+        "./faster": lambda at: 7_000_000 * (1 + (at < 9)),
+    }
+    measure(project, commands, versions=14)
+    page = Site(open_repository(project.path).repository).render(PagePath(paths.CHANGES), FILES).content.decode()
+    row = r'verdict (\w+)( settled)?">.*?</td>\s*<td class="text"><a [^>]*>([^<]+)</a>'
+    rows = re.findall(row, page, re.DOTALL)
+    assert {found for found in rows if found[2].startswith("cpu")} == {
+        ("worse", " settled", "cpu of ./undone"),
+        ("better", "", "cpu of ./undone"),
+        ("better", "", "cpu of ./faster"),
+    }
+
+
 def test_short_histories_of_many_benchmarks_are_told_as_the_check_tells_them(project: Project) -> None:
     history = open_repository(project.path)
     for number in range(4):
