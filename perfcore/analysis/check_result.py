@@ -23,8 +23,8 @@ SCHEMA = 1
 class CheckResult(Record, frozen=True, kw_only=True):
     """The changes of a check in the order of their report. `decisions` are those of people on them, by the id of the
     change, and `accepted` those by which one fails no build; `rules` say what fails it. `conclusion` says in a line
-    what was looked at and found, `compared` how many comparisons or series that were, and `metrics` of what. `versions`
-    has full ids by their first ten characters."""
+    what was looked at and found, `compared` how many comparisons or series that were, and `metrics` and `benchmarks` of
+    what. `versions` has full ids by their first ten characters."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
@@ -33,6 +33,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     conclusion: str = ""
     compared: int = -1  # as many as there are changes of primary metrics
     metrics: frozenset[str] = frozenset()
+    benchmarks: frozenset[str] = frozenset()
     versions: Mapping[str, str] = EMPTY
     decisions: Mapping[str, Standing] = EMPTY
 
@@ -116,8 +117,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
         return {**values, "accepted": accepted, "decision": self._decision(change), "fails": self.fails(change)}
 
     def _decision(self, change: Change) -> dict[str, Any] | None:
-        standing = self.decisions.get(change.id)
-        if standing is None:
+        if (standing := self.decisions.get(change.id)) is None:
             return None
         fields = ("state", "author", "why", "time", "fixed_in", "until_date", "until_version", "limit")
         return {**{name: getattr(standing.decision, name) for name in fields}, "reopened": standing.reopened}

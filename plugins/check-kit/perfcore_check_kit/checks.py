@@ -73,6 +73,7 @@ def check(
         conclusion="\n".join(findings.conclusions),
         compared=findings.compared,
         metrics=findings.metrics,
+        benchmarks=findings.benchmarks,
         versions=findings.versions,
     )
     run.note_unused_thresholds(findings.metrics)  # else a mistyped metric keeps its default without a word
@@ -225,6 +226,7 @@ class _Run(msgspec.Struct, frozen=True):
             conclusions=(conclusions.of_history(changes, len(scanned), history.versions(scanned)),),
             compared=len(scanned),
             metrics=frozenset(series.series.metric for series in scanned),
+            benchmarks=frozenset(series.series.resource for series in scanned),
             results=(of_scans(scan.phases.info.name, scanned),),
             versions=_full_ids(lines),
         )
@@ -260,6 +262,7 @@ class _Run(msgspec.Struct, frozen=True):
             conclusions=(conclusions.of_comparisons(changes),),
             compared=conclusions.count(changes),
             metrics=frozenset(change.metric for change in changes),
+            benchmarks=frozenset(change.resource for change in changes),
             results=(of_pairs(verdicts),) if registered else (),
             versions=by_beginning(
                 sample.version for each in verdicts for sample in (each.pairing.baseline, each.pairing.target)

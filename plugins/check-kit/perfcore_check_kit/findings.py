@@ -20,14 +20,15 @@ MethodResults: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # b
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Changes in the order of their report, targets without a baseline, lines that say what was checked, how many
-    comparisons or series that were, of which metrics, the results that belong to versions, and full ids of versions by
-    their first ten characters."""
+    comparisons or series that were, of which metrics and benchmarks, the results that belong to versions, and full ids
+    of versions by their first ten characters."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     conclusions: tuple[str, ...] = ()
     compared: int = 0
     metrics: frozenset[str] = frozenset()
+    benchmarks: frozenset[str] = frozenset()
     results: tuple[MethodResults, ...] = ()
     versions: Mapping[str, str] = EMPTY
 
@@ -38,6 +39,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
             conclusions=(*self.conclusions, *other.conclusions),
             compared=self.compared + other.compared,
             metrics=self.metrics | other.metrics,
+            benchmarks=self.benchmarks | other.benchmarks,
             results=(*self.results, *other.results),
             versions={**self.versions, **other.versions},
         )

@@ -1,7 +1,8 @@
 """Histories with too few versions for a scan: each version is compared with the one before.
 
 `perf check all` reports all of these comparisons, and whatever draws or searches a history takes the changes among
-them, so that a short history has the same changes everywhere.
+them, so that a short history has the same changes everywhere. Each pair is compared once, and the read model keeps all
+verdicts on it.
 """
 
 from __future__ import annotations
@@ -28,56 +29,61 @@ from perfcore_check_kit.series import ConfigHistory
 
 _Subject: TypeAlias = tuple[str, str, str]  # configuration, benchmark and metric
 
-_RESULTS = "short histories"
+_RESULTS = "verdicts on short histories"
 _DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[Change, ...]])
 
 
 def scan_branch(
     repository: Repository,
     selected: Sequence[ScannedSeries],
-    check: HistoryCheck,
+    check: HistoryCheck | None,
     thresholds: Mapping[str, float],
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
     among: Sequence[ScannedSeries] = (),
+    *,
+    with_unchanged: bool = False,
 ) -> list[ScannedSeries]:
     """The series with the changes that `perf check all` reports of them: of long ones a scan's and the steps that their
-    outermost versions may be, and of short ones the steps between successive versions. `among` are all series of the
-    branch; where there are none, as of functions, which no two versions are compared by, all are scanned."""
+    outermost versions may be, and of short ones the steps between successive versions; `with_unchanged` the other
+    verdicts on these, too. `among` are all series of the branch; where there are none, as of functions, which no two
+    versions are compared by, all are scanned. Without a check that scans, long ones have no changes."""
     if not among:
-        return scan_series(repository, selected, check, thresholds, progress)
+        return scan_series(repository, selected, check, thresholds, progress) if check else list(selected)
     is_short = [len(series.line.versions) < SHORT for series in selected]
     # Of short ones a scan tells where another machine measures, which no comparison of two versions does.
     is_scanned = [
-        not short or len(set(series.series.environments)) > 1 for series, short in zip(selected, is_short, strict=True)
+        check is not None and (not short or len(set(series.series.environments)) > 1)
+        for series, short in zip(selected, is_short, strict=True)
     ]
     to_scan = list(itertools.compress(selected, is_scanned))
-    of_scan = scan_series(repository, to_scan, check, thresholds, progress, among) if to_scan else []
+    of_scan = scan_series(repository, to_scan, check, thresholds, progress, among) if check and to_scan else []
     scanned = iter(outermost_versions.with_steps(repository, of_scan, thresholds, progress))
-    steps = _steps_of(repository, list(itertools.compress(selected, is_short)), thresholds, progress, among)
+    verdicts = _verdicts_of(repository, list(itertools.compress(selected, is_short)), thresholds, progress, among)
     results = []
     for series, short, has_scan in zip(selected, is_short, is_scanned, strict=True):
         result = next(scanned) if has_scan else series
-        results.append(replace(result, changes=_merged(result, steps)) if short else result)
+        subject = series.line.config_id, series.series.resource, series.series.metric
+        found = [change for change in verdicts.get(subject, ()) if with_unchanged or change.kind in CHANGED]
+        results.append(replace(result, changes=_merged(result, found)) if short else result)
     return results
 
 
-def _merged(series: ScannedSeries, steps: Mapping[_Subject, Sequence[Change]]) -> tuple[Change, ...]:
-    """The steps of a short series and the changes of the machine that a scan shows, in the order of its versions."""
+def _merged(series: ScannedSeries, verdicts: Sequence[Change]) -> tuple[Change, ...]:
+    """The verdicts on a short series and the changes of the machine that a scan shows, in the order of its versions."""
     machines = [change for change in series.changes if change.kind == "machine" and change.environments]
-    subject = series.line.config_id, series.series.resource, series.series.metric
-    steps_of_series = [replace(change, primary=series.primary) for change in steps.get(subject, ())]
+    of_series = [replace(change, primary=series.primary) for change in verdicts]
     positions = {measured.version.id[:10]: measured.position for measured in reversed(series.line.versions)}
-    return tuple(sorted([*machines, *steps_of_series], key=lambda change: positions.get(change.target[:10], 0)))
+    return tuple(sorted([*machines, *of_series], key=lambda change: positions.get(change.target[:10], 0)))
 
 
-def _steps_of(
+def _verdicts_of(
     repository: Repository,
     selected: Sequence[ScannedSeries],
     thresholds: Mapping[str, float],
     progress: Callable[[int, int, str], None],
     among: Sequence[ScannedSeries],
 ) -> dict[_Subject, list[Change]]:
-    """The steps of short series; none where the check that compares two versions is not installed."""
+    """The verdicts on short series; none where the check that compares two versions is not installed."""
     if not selected or not compares_versions(repository):
         return {}
     lines, metrics = dict[str, ConfigHistory](), dict[str, set[str]]()
@@ -87,14 +93,14 @@ def _steps_of(
     # The metric that decides is compared in any case: how sure the others have to be depends on it.
     for series in (series for series in among if series.primary and series.line.config_id in metrics):
         metrics[series.line.config_id].add(series.series.metric)
-    comparisons, steps = _comparisons(among), dict[_Subject, list[Change]]()
+    comparisons, verdicts = _comparisons(among), dict[_Subject, list[Change]]()
     for id, line in lines.items():
-        for change in _steps(repository, line, frozenset(metrics[id]), comparisons, thresholds, progress):
-            steps.setdefault((change.config_id, change.resource, change.metric), []).append(change)
-    return steps
+        for change in _verdicts(repository, line, frozenset(metrics[id]), comparisons, thresholds, progress):
+            verdicts.setdefault((change.config_id, change.resource, change.metric), []).append(change)
+    return verdicts
 
 
-def _steps(
+def _verdicts(
     repository: Repository,
     line: ConfigHistory,
     metrics: frozenset[str],
@@ -102,17 +108,17 @@ def _steps(
     thresholds: Mapping[str, float],
     progress: Callable[[int, int, str], None],
 ) -> tuple[Change, ...]:
-    """The steps of some metrics of a line. `comparisons` are made in all short lines of the branch: the more there are,
-    the surer a check has to be. The read model keeps them until a profile is added."""
+    """The verdicts on some metrics of a line. `comparisons` are made in all short lines of the branch: the more there
+    are, the surer a check has to be. The read model keeps them until a profile is added."""
     model, measured = repository.store.read_model, [(m.version.id, m.next_version, m.profiles) for m in line.versions]
     key = _digest([line.config_id, sorted(metrics)])
     question = _digest([_methods(repository), comparisons, sorted(thresholds.items()), measured])
     with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        stored_question, stored_steps = _DECODER.decode(model.get(_RESULTS, key) or b"")
+        stored_question, stored = _DECODER.decode(model.get(_RESULTS, key) or b"")
         if stored_question == question:
-            return stored_steps
+            return stored
     pairs = expanded(pairing.of_line(repository, line, metrics), repository.config.get("benchmarks.renamed"))
-    verdicts = run_checks(
+    of_pairs = run_checks(
         repository,
         [pair for pair in pairs if isinstance(pair, Pairing)],
         thresholds=thresholds,
@@ -120,11 +126,17 @@ def _steps(
         comparisons=comparisons,
         progress=progress,
     )
-    every = (change for verdict in settled(verdicts, [line]) for change in verdict.changes)
-    steps = tuple(change for change in every if change.kind in CHANGED)
+    verdicts = tuple(change for verdict in settled(of_pairs, [line]) for change in _of_versions(verdict))
     with contextlib.suppress(UnicodeEncodeError):  # what has a name that is no Unicode is not kept
-        model.put(_RESULTS, {key: msgspec.msgpack.encode((question, steps))})
-    return steps
+        model.put(_RESULTS, {key: msgspec.msgpack.encode((question, verdicts))})
+    return verdicts
+
+
+def _of_versions(verdict: MethodVerdicts) -> Iterator[Change]:
+    """Its changes, each with the full ids of the versions that it is of: those that are no steps are of one."""
+    target = verdict.pairing.target.version or ""
+    for change in verdict.changes:
+        yield change if change.earliest else replace(change, earliest=target, latest=target)
 
 
 def settled(verdicts: Sequence[MethodVerdicts], lines: Iterable[ConfigHistory]) -> list[MethodVerdicts]:
@@ -174,13 +186,24 @@ def _undone(steps: Sequence[Change]) -> dict[int, int]:
     undone: dict[int, int] = {}
     for index, step in enumerate(steps):
         for later in range(index + 1, len(steps)):
-            if steps[later].kind == step.kind or abs(_beyond(step, steps[later])) > _near(step, steps[later]):
+            if not _takes_back(steps[later], step):
                 continue
             between = (n for n in range(index, later) if steps[n].kind == step.kind)
             passed = (n for n in between if _beyond(steps[n], steps[later]) <= _near(steps[n], steps[later]))
             undone = {**dict.fromkeys(passed, later), **undone}
             break
     return undone
+
+
+def takes_back(later: Change, step: Change) -> bool:
+    """Whether a later step of the same series brought the level before a step back."""
+    values = (step.baseline_value, step.target_value, later.target_value)
+    is_step = later.kind in CHANGED and step.kind in CHANGED
+    return is_step and all(value is not None and value > 0 for value in values) and _takes_back(later, step)
+
+
+def _takes_back(later: Change, step: Change) -> bool:
+    return later.kind != step.kind and abs(_beyond(step, later)) <= _near(step, later)
 
 
 def _beyond(step: Change, later: Change) -> float:

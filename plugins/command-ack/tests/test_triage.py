@@ -124,6 +124,23 @@ def test_a_fix_is_named_and_has_to_show(slower: Project) -> None:
     done = slower.perf("check", "triage", row["change"], "--as", "fixed", "--by", "HEAD")
     assert done.out.startswith(f"fixed in {head[:10]}: ")
     slower.perf("check", "HEAD~1", code=1)
+    slower.perf("check", "all", code=1)
+    assert [row["state"] for row in slower.perf("check", "triage", "--json").json["changes"]] == ["fixed"]
+    register(slower, 200 * MS)
+    slower.perf("check", "all", code=1)
+    (row,) = slower.perf("check", "triage", "--json", "--open").json["changes"]
+    assert (row["state"], row["reopened"]) == ("reopened", f"the fix in {head[:10]} does not show yet")
+
+
+def test_a_fix_shows_where_only_its_version_was_compared(slower: Project) -> None:
+    (row,) = slower.perf("check", "triage", "--json").json["changes"]
+    slower.commit("Faster")
+    slower.perf("check", "triage", row["change"], "--as", "fixed", "--by", "HEAD")
+    register(slower, 100 * MS)
+    assert [row["state"] for row in slower.perf("check", "triage", "--json").json["changes"]] == ["reopened"]
+    slower.perf("check")
+    rows = {row["change"]: row["state"] for row in slower.perf("check", "triage", "--json").json["changes"]}
+    assert rows[row["change"]] == "fixed"
 
 
 def test_decisions_travel_with_push_and_the_later_one_counts(slower: Project, tmp_path: Path) -> None:

@@ -119,8 +119,7 @@ def _remark(change: Change, standing: Standing | None) -> str:
         return ", ".join(filter(None, (printable(change.reason), decided)))
     if change.kind == "machine":
         return ", ".join(filter(None, (machine(change), decided)))
-    undone = f"undone in {change.undone[:10]}" if change.undone else ""
-    return ", ".join(filter(None, (drift(change), undone, decided)))
+    return ", ".join(filter(None, (drift(change), report_text.undone(change), decided)))
 
 
 def _word(change: Change, standing: Standing | None) -> str:

@@ -194,8 +194,7 @@ def check(
 
         outcome = confirmed(console.history, outcome, options.thresholds, console, store=not no_store)
     if benchmarks is not None:
-        scanned = isinstance(asked, Range) and selection.is_measured(console.history.repository, asked.end, benchmarks)
-        outcome = selection.of_benchmarks(outcome, benchmarks, history=scanned)
+        outcome = selection.of_benchmarks(outcome, benchmarks, history=isinstance(asked, Range))
     console.clear_progress()
     if delivery.reports.format == TABLE:
         _print(console, outcome, _metrics(outcome, metrics or ()), everything=verbose or all_metrics, verbose=verbose)

@@ -52,6 +52,11 @@ def sentence(change: Change) -> str:
     return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(verdict_text.end(change))}"
 
 
+def undone(change: Change) -> str:
+    """The version that took it back; empty where none did."""
+    return f"undone in {printable(change.undone[:10])}" if change.undone else ""
+
+
 def standing(result: CheckResult, change: Change) -> Standing | None:
     """The decision of a person on a change as it stands."""
     if accepted := result.accepted.get(change.id):

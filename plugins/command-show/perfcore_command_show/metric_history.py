@@ -47,24 +47,33 @@ def of_configurations(
 
 
 def scan(
-    repository: Repository, series: Sequence[ScannedSeries], candidates: Sequence[ScannedSeries], listener: Listener
+    repository: Repository,
+    series: Sequence[ScannedSeries],
+    candidates: Sequence[ScannedSeries],
+    listener: Listener,
+    *,
+    with_unchanged: bool = False,
 ) -> list[ScannedSeries]:
-    """The series with their changes, where the configured check is installed."""
+    """The series with their changes, where the configured checks are installed; `with_unchanged` all verdicts on short
+    ones."""
     if not series:
         return []
     name = str(repository.trusted("check.history"))
     if name not in repository.plugins.names("check"):
-        listener.note(f"changes are not marked; perfcore-check-{name} would find them")
-        return list(series)
-    check = HistoryCheck.configured(repository, name)
-    if check is None:
-        plugin, _ = repository.plugins.load("check", name)
-        raise UsageError(f"{plugin} does not scan histories", hint="set check.history to a check that does")
+        listener.note(f"changes of long histories are not marked; perfcore-check-{name} would find them")
+        check = None
+    else:
+        check = HistoryCheck.configured(repository, name)
+        if check is None:
+            plugin, _ = repository.plugins.load("check", name)
+            raise UsageError(f"{plugin} does not scan histories", hint="set check.history to a check that does")
     if not pair_checks.compares_versions(repository):
         pairwise = str(repository.trusted("check.name"))
         listener.note(f"changes of short histories are not marked; perfcore-check-{pairwise} would find them")
     thresholds = thresholds_of(repository)
-    return short_histories.scan_branch(repository, series, check, thresholds, listener.progress, candidates)
+    return short_histories.scan_branch(
+        repository, series, check, thresholds, listener.progress, candidates, with_unchanged=with_unchanged
+    )
 
 
 def metric_history(scanned: ScannedSeries) -> MetricHistory:

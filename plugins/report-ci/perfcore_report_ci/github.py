@@ -1,8 +1,8 @@
 """Workflow commands of GitHub Actions: lines that become annotations of the run.
 
-A change that fails the build is an error, another regression a warning; an improvement, an accepted change and a
-configuration that was not compared are notices. Errors and warnings stand at a line of a file. GitHub shows ten of each
-level and step, so errors come first.
+A change that fails the build is an error, another regression a warning; an improvement, a change that was accepted or
+undone and a configuration that was not compared are notices. Errors and warnings stand at a line of a file. GitHub
+shows ten of each level and step, so errors come first.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def _level(result: CheckResult, change: Change) -> str:
         return "error"
     if change.id in result.accepted or change.kind in ("optimization", "improving drift"):
         return "notice"
-    return "warning" if change.kind in ("degradation", "drift") else ""
+    if change.kind in ("degradation", "drift"):
+        return "notice" if change.undone else "warning"
+    return ""
 
 
 def _data(text: str) -> str:

@@ -116,8 +116,9 @@ def _verdict(result: CheckResult, change: Change) -> str:
     standing = report_text.standing(result, change)
     if standing is not None and standing.silences:
         return f"{word}, {_plain(standing.decision.state)}"
-    state = "" if standing is None else f", {'reopened' if standing.reopened else _plain(standing.decision.state)}"
-    return (f"**{word}**" if result.fails(change) else word) + state
+    state = "" if standing is None else "reopened" if standing.reopened else _plain(standing.decision.state)
+    parts = [f"**{word}**" if result.fails(change) else word, report_text.undone(change), state]
+    return ", ".join(filter(None, parts))
 
 
 def _arrow(change: Change) -> str:

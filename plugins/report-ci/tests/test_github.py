@@ -56,6 +56,8 @@ def test_the_rest_is_less_grave(every_kind: CheckResult, change: Callable[..., C
     assert levels[2:] == ["notice"] * 5, "better, improves, accepted, not compared, conclusion"
     other = CheckResult(changes=(change("degradation", primary=False),))
     assert [level for level, _, _ in read(other)] == ["warning", "notice"]
+    undone = CheckResult(changes=(change("degradation", undone="f" * 40),))
+    assert [level for level, _, _ in read(undone)] == ["notice", "notice"]
 
 
 def test_what_was_accepted_says_by_whom(every_kind: CheckResult) -> None:

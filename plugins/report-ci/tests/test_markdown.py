@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_report_ci import markdown
 from perfcore_testing import hostile
+from perfcore_testing.results import acceptance
 
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import Verdict
@@ -45,6 +46,14 @@ def test_it_opens_with_the_result(every_kind: CheckResult, change: Callable[...,
     assert markdown.render(CheckResult(changes=(change("same"),))).startswith("### Performance: ✅ passed\n")
     strict = CheckResult(changes=(change("cannot tell"),), rules=parse_rules(["cannot-tell"]))
     assert markdown.render(strict).startswith("### Performance: ❔ inconclusive (exit code 8)\n")
+
+
+def test_a_change_that_was_undone_says_so(change: Callable[..., Change]) -> None:
+    undone = change(undone="f" * 40)
+    assert rows(markdown.render(CheckResult(changes=(undone,))))[1][0] == f"slower, undone in {'f' * 10}"
+    accepted = acceptance(undone.id)
+    text = markdown.render(CheckResult(changes=(undone,), accepted={undone.id: accepted}))
+    assert rows(text)[1][0] == "slower, accepted"
 
 
 # What fails a build by each word of --fail-on, with the headline: the word with `never`, the changes, and whether a

@@ -16,7 +16,7 @@ from perfcore_site_kit.site import Mode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from perfcore.errors import NotFoundError, PerfError, StorageError
+from perfcore.errors import NotFoundError, PerfError, StorageError, VersionError
 from perfcore.text import printable
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class Application:
             response = await self._response(request)
         except RefusedError as refused:
             response = plain(refused.status, refused.text)
-        except NotFoundError as error:
-            response = plain(404, f"{printable(error.message)}.")
+        except (NotFoundError, VersionError) as error:
+            response = plain(404, in_sentences(error.message, error.hint))
         except PerfError as error:
-            response = plain(500, f"{printable(error.message)}.")
+            response = plain(500, in_sentences(error.message, error.hint))
         await response(scope, receive, send)
 
     async def _response(self, request: Request) -> Response:
@@ -126,7 +126,7 @@ class Application:
         # Options of a command are no hint here: the form has a field for each.
         hint = "" if "--" in (error.hint or "") else error.hint
         sent = {name: form[name] for name in _FILLED_IN if name in form}
-        draft = Draft(problem=f"{'. '.join(filter(None, (error.message, hint)))}.", **sent)
+        draft = Draft(problem=in_sentences(error.message, hint), **sent)
         address = request.url.path.removeprefix("/")
         page = await asyncio.wrap_future(self._sites.submit_draft(address, self._mode, draft))
         headers = {
@@ -176,6 +176,11 @@ async def form_of(request: Request) -> dict[str, str]:
 def query_part(text: str) -> str:
     """A search as a part of an address: its bytes in hexadecimal digits."""
     return text.encode("utf-8", "replace")[:400].hex()
+
+
+def in_sentences(problem: str, hint: str | None) -> str:
+    """What failed, and what to do."""
+    return printable(f"{'. '.join(filter(None, (problem, hint)))}.")
 
 
 def plain(status: int, text: str) -> Response:

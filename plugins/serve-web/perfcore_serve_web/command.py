@@ -62,6 +62,7 @@ def serve(
 
         console.line(check_pages(repository, head).text)
         return
+    repository.version(head)  # refused here, rather than by every page
     options = Serving(host=host, port=port, names=tuple(allow_remote or ()), head=head, writable=allow_triage)
     listener = listen(options)
     try:

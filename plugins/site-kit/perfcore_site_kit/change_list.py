@@ -55,7 +55,7 @@ def change_row(view: View, item: ListedChange) -> Mapping[str, Any]:
         "size": sentences.size_of(change),
         "interval": sentences.interval(change),
         "state": sentences.status_of(item),
-        "stands": item.stands,
+        "settled": bool(item.accepted or change.undone),
     }
 
 

@@ -18,8 +18,6 @@ from perfcore_view_kit import machines
 
 from perfcore.config.layers import KEYS
 from perfcore.errors import PerfError
-from perfcore.model import Change
-from perfcore.model.record import replace
 from perfcore_site_kit import decisions
 from perfcore_site_kit.branch import RANGE, Branch, SeriesRow
 from perfcore_site_kit.levels import Level, levels_of, reduced
@@ -34,7 +32,7 @@ RECENT = 64  # versions: enough to tell the noise of a series to within a tenth
 # Of a normal distribution the median of |x| is 0.6745 standard deviations (its quartile).
 _TO_DEVIATION = 1 / 0.6745
 _FEW_POINTS = 50_000  # of 5 runs each: 10 megabytes
-_FEW_PAIRS = 200  # comparisons of short histories: each loads two profiles, and pages open at once
+_FEW_PAIRS = 200  # of short histories: comparing one takes a few milliseconds for each metric
 CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
 
 
@@ -127,21 +125,19 @@ def derive(
     lines = config_histories(repository, head)
     selected = histories.select_series(repository, lines)
     try:
-        # Of short histories only what decides: each metric of each pair of versions takes as long as the others.
-        scannable = [series.primary or len(series.line.versions) >= SHORT for series in selected]
-        results = iter(
-            metric_history.scan(repository, list(itertools.compress(selected, scannable)), selected, listener)
-        )
+        every = _is_fast(selected)
+        scannable = [every or series.primary or len(series.line.versions) >= SHORT for series in selected]
+        to_scan = list(itertools.compress(selected, scannable))
+        results = iter(metric_history.scan(repository, to_scan, selected, listener, with_unchanged=True))
         scanned = [next(results) if decides else series for series, decides in zip(selected, scannable, strict=True)]
     except PerfError as error:
         # Pages of a repository whose check is not installed, or not trusted, show what was measured all the same.
         notes.append(f"No change is marked: {error.message}.")
         scanned = list(selected)
     versions = branch_versions(lines)[::-1]
-    short = _short_changes(repository, lines)
     medians = [_medians(scanned_series) for scanned_series in scanned]
     shapes = [_shape(*each) for each in zip(scanned, medians, strict=True)]
-    series = tuple(_row(*each, short) for each in zip(scanned, medians, shapes, strict=True))
+    series = tuple(_row(*each) for each in zip(scanned, medians, shapes, strict=True))
     changes = [change for row in series for change in row.changes]
     decided = context.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(
@@ -158,17 +154,17 @@ def derive(
     return Derived(branch=branch, scanned=scanned, shapes=shapes, lines=lines)
 
 
-def _row(
-    scanned: ScannedSeries,
-    medians: Sequence[float | None],
-    shape: Sequence[float | None],
-    short: Mapping[tuple[str, str, str], Sequence[Change]],
-) -> SeriesRow:
+def _is_fast(selected: Sequence[ScannedSeries]) -> bool:
+    """Whether all metrics of short histories are compared, and not only what decides: each metric of each pair of
+    versions takes as long as the others, and pages open at once."""
+    short = (series.line for series in selected if series.primary and len(series.line.versions) < SHORT)
+    return sum(len(line.versions) - 1 for line in short) <= _FEW_PAIRS
+
+
+def _row(scanned: ScannedSeries, medians: Sequence[float | None], shape: Sequence[float | None]) -> SeriesRow:
     line, series = scanned.line, scanned.series
     newest = next((at for at in reversed(range(len(medians))) if medians[at] is not None), 0)
     recent = [median for median in shape[-RECENT:] if median is not None]
-    is_short = len(line.versions) < SHORT
-    pairwise = short.get((series.config_id, series.metric, series.resource), ())
     return SeriesRow(
         config_id=series.config_id,
         command=line.label,
@@ -188,8 +184,8 @@ def _row(
         spread=_spread(series.values[-RECENT:]),
         sessions=len({name for counted in series.sessions[-RECENT:] for name, _ in counted if name}),
         environments=tuple(dict.fromkeys(series.environments)),
-        changes=tuple(scanned.changes) or tuple(pairwise),
-        is_short=is_short,
+        changes=tuple(scanned.changes),
+        is_short=len(line.versions) < SHORT,
         takes_turns=shape is not medians,
     )
 
@@ -237,36 +233,3 @@ def _spread(values: Iterable[Sequence[float]]) -> float | None:
         if len(runs) >= 3 and (level := _median(runs)) > 0:
             spreads.append(_median([abs(run - level) for run in runs]) * _TO_DEVIATION / level)
     return _median(spreads) if spreads else None
-
-
-def _short_changes(repository: Repository, lines: Sequence[ConfigHistory]) -> dict[tuple[str, str, str], list[Change]]:
-    """The changes in histories that are too short to be scanned, as `perf check all` finds them: each version compared
-    with the one before, by configuration, metric and benchmark."""
-    from perfcore_check_kit import pairing as pairings
-    from perfcore_check_kit.benchmark_pairs import expanded
-    from perfcore_check_kit.pair_checks import run_checks
-    from perfcore_check_kit.short_histories import settled
-
-    from perfcore.model import Pairing
-
-    ids = {line.config_id for line in lines if len(line.versions) < SHORT}
-    by_series: dict[tuple[str, str, str], list[Change]] = {}
-    if not ids:
-        return by_series
-    versions = {m.position: m.version.id for line in lines if line.config_id in ids for m in line.versions}
-    measured = [(versions[at], repository.entries(versions[at])) for at in sorted(versions)]
-    pairs = pairings.of_history(repository, measured, set(versions.values()))
-    renamed = repository.config.get("benchmarks.renamed")
-    candidates = expanded((pair for pair in pairs if pair.config_id in ids), renamed)
-    compared = [pair for pair in itertools.islice(candidates, _FEW_PAIRS) if isinstance(pair, Pairing)]
-    try:
-        verdicts = settled(run_checks(repository, compared), lines)
-    except PerfError:
-        return by_series
-    for verdict in verdicts:
-        target = verdict.pairing.target.version or ""
-        for change in verdict.changes:
-            key = (verdict.pairing.config_id, change.metric, change.resource)
-            located = change if change.earliest else replace(change, earliest=target, latest=target)
-            by_series.setdefault(key, []).append(located)
-    return by_series

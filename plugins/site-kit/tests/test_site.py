@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,41 @@ def test_every_decision_is_in_the_charts_of_its_change(site: Site, measured: Pro
             (mark,) = drawn["marks"]
             assert mark["decided"] == f"{state} by Ann: a <b>reason</b>"
             assert mark["accepted"] is (state != "confirmed")
+
+
+def test_only_what_was_accepted_or_undone_is_grey_in_the_list_of_changes(project: Project) -> None:
+    commands = {
+        "./undone": lambda at: 5_000_000 * (1 + (4 <= at < 9)),
+        "./steady": lambda at: 4_000_000,
+        "./faster": lambda at: 7_000_000 * (1 + (at < 9)),
+    }
+    measure(project, commands, versions=14)
+    page = Site(open_repository(project.path).repository).render(PagePath(paths.CHANGES), FILES).content.decode()
+    row = r'verdict (\w+)( settled)?">.*?</td>\s*<td class="text"><a [^>]*>([^<]+)</a>'
+    rows = re.findall(row, page, re.DOTALL)
+    assert {found for found in rows if found[2].startswith("cpu")} == {
+        ("worse", " settled", "cpu of ./undone"),
+        ("better", "", "cpu of ./undone"),
+        ("better", "", "cpu of ./faster"),
+    }
+
+
+def test_short_histories_of_many_benchmarks_are_told_as_the_check_tells_them(project: Project) -> None:
+    history = open_repository(project.path)
+    for number in range(4):
+        amounts = {
+            f"bench {at:02}": [
+                (2 if at == 3 and number == 3 else 1) * (5_000_000 + run * 7919 % 13 * 400) for run in range(8)
+            ]
+            for at in range(70)
+        }
+        made = suite(amounts, created=CREATED + number)
+        history.register(history.save(made), project.commit(f"Version {number}"))
+    checked = project.perf("check", "all", "--json", code=1).json["changes"]
+    newest = [change["kind"] for change in checked if change["target"] == history.repository.version()]
+    assert Counter(newest) == {"degradation": 1, "same": 69}
+    counts = data.overview(Site(history.repository).branch).counts
+    assert counts == {"slower": 1, "faster": 0, "same": 69, "inconclusive": 0, "not measured": 0}
 
 
 def test_one_benchmark_alone_is_not_counted_in_the_plural(project: Project) -> None:

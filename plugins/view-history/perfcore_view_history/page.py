@@ -110,7 +110,7 @@ def _overview_row(subject: ViewData, series: MetricHistory, name: str) -> str:
     first = f'<a href="#{name}">{label}</a>' if name else label
     return (
         f'<tr><th scope="row" class="text">{first}</th><td class="text">{html.escape(words)}</td>'
-        f'<td class="text">{html.escape(size)}</td><td>{html.escape(quantity(newest, unit_text(series)))}</td>'
+        f'<td class="text short">{html.escape(size)}</td><td>{html.escape(quantity(newest, unit_text(series)))}</td>'
         f"<td>{sparkline(medians)}</td></tr>"
     )
 

@@ -191,7 +191,7 @@ def test_the_command_writes_a_page_with_acceptances_and_releases(project: Projec
     text = (project.path / "page.html").read_text()
     assert_self_contained(text)
     assert "became worse and stayed so" in text
-    assert '<td class="text">release</td><td class="text">v1.0</td>' in text
+    assert '<td class="text short">release</td><td class="text short">v1.0</td>' in text
 
 
 STATES: tuple[tuple[str, ...], ...] = (
@@ -237,3 +237,19 @@ def test_the_browser_draws_every_chart_that_comes_into_sight(window: Any, tmp_pa
     assert window.problems == []
     assert {url for url in window.requests if url != "about:blank"} == {path.as_uri()}
     assert window.run("document.querySelector('p.at a').getAttribute('href')").startswith("./versions/0")
+
+
+TALLEST = """Math.max(...[...document.querySelectorAll('td.text')].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map((line) => line.top)).size;
+}))"""
+"""How many lines the tallest cell of text has."""
+
+
+def test_a_size_with_its_interval_stays_low_on_a_narrow_screen(window: Any, tmp_path: Path) -> None:
+    path = tmp_path / "history.html"
+    path.write_text(page(histories.changed(), histories.drifting()), "utf-8")
+    window.resize(400, 700)
+    window.open(path.as_uri(), "table.changes")
+    assert window.run(TALLEST) <= 3, "a drift has more to tell than a line holds"

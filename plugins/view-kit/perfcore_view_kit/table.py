@@ -28,6 +28,7 @@ Content: TypeAlias = str | Cell
 # The name of a row may be broken behind these, where its column is too narrow for it.
 _BREAK = re.compile(r"(?<=\w)[._/:]+(?=\w)")
 _SHORT = 24  # characters of a name, up to which it fits
+_ONE_LINE = 44  # characters of a text that is one line also on a narrow screen: a size with its interval
 
 
 def script() -> str:
@@ -48,7 +49,7 @@ def table(
     """A table whose first column names its rows; columns of the numbers `left` are text. With `sortable`, people sort
     it by any column and filter it by text. `kinds[i]` is the class of a row, by which pages can style and count it."""
     heads = "".join(f'<th scope="col"{_left(at, left)}>{html.escape(cell)}</th>' for at, cell in enumerate(head))
-    columns = [_column(at, left) for at in range(max(map(len, rows), default=0))]
+    columns = [_column(at, left, rows) for at in range(max(map(len, rows), default=0))]
     lines = _plain_lines(rows, columns) if _is_plain(rows, kinds) else _lines(rows, columns, kinds)
     classes = f"{name} sortable".strip() if sortable else name
     return (
@@ -83,10 +84,17 @@ def _kind(kinds: Sequence[str], number: int) -> str:
     return f' class="{html.escape(kinds[number])}"' if number < len(kinds) and kinds[number] else ""
 
 
-def _column(at: int, left: Sequence[int]) -> tuple[str, str, str]:
+def _column(at: int, left: Sequence[int], rows: Sequence[Sequence[Content]]) -> tuple[str, str, str]:
     """The tag of the cells of a column, the attributes that follow a key, and the opening of a cell without one."""
     tag, scope = ("th", ' scope="row"') if at == 0 else ("td", "")
-    return f"{tag}{scope}", _left(at, left), f"<{tag}{scope}{_left(at, left)}>"
+    attributes = _left(at, left)
+    if attributes and at and all(len(_content(row[at])) <= _ONE_LINE for row in rows if at < len(row)):
+        attributes = ' class="text short"'
+    return f"{tag}{scope}", attributes, f"<{tag}{scope}{attributes}>"
+
+
+def _content(content: Content) -> str:
+    return content if isinstance(content, str) else content.text
 
 
 def _row(row: Sequence[Content], columns: Sequence[tuple[str, str, str]]) -> str:
