@@ -42,6 +42,22 @@ def test_every_page_answers_in_its_first_sentence(site: Site) -> None:
     assert re.match(r"\d+ regressions? stands?, of \d+ changes in 12 versions\.", changes[1])
 
 
+def test_every_row_of_a_table_has_a_cell_for_each_heading(site: Site) -> None:
+    tables = [
+        (path, table)
+        for path in site.pages()
+        for table in re.findall(r"<table.*?</table>", site.render(path).content.decode(), flags=re.DOTALL)
+    ]
+    assert {path.kind for path, _ in tables} >= {paths.OVERVIEW, paths.CHANGES, paths.CHANGE, paths.SERIES}
+    for path, table in tables:
+        head, _, body = table.partition("</thead>")
+        for row in re.findall(r"<tr[ >].*?</tr>", body, flags=re.DOTALL):
+            spans = (int(span) for span in re.findall(r' colspan="(\d+)"', row))
+            cells = len(re.findall(r"<t[hd][ >]", row)) + sum(span - 1 for span in spans)
+            assert cells == head.count("<th "), (path, row)
+            assert not re.search(r"</t[hd]>\s*[^<\s]", row), (path, row)  # text between cells
+
+
 def test_the_overview_counts_every_status(site: Site) -> None:
     overview = data.overview(site.branch)
     assert overview.counts == {"slower": 1, "faster": 0, "same": 1, "inconclusive": 0, "not measured": 0}
