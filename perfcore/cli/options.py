@@ -30,7 +30,7 @@ Tags = Annotated[Optional[str], typer.Option("--tags", metavar="PATTERN", help="
 Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
 Last = Annotated[Optional[int], typer.Option("--last", metavar="N", min=1, help="Only the N newest of these.")]
 EachNth = Annotated[int, typer.Option("--every", metavar="N", min=1, help="Only each Nth of these, from the newest.")]
-Missing = Annotated[bool, typer.Option("--missing", help="Versions without such a profile; of 8 or more, 3 before.")]
+Missing = Annotated[bool, typer.Option("--missing", help="Versions without such a profile, and 3 before 8 or more.")]
 Continue = Annotated[bool, typer.Option("--continue", help="Only runs that an interrupted command did not measure.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list the versions, runs and expected time.")]
 ExecutorName = Annotated[

@@ -141,7 +141,7 @@ class Collection(msgspec.Struct):
             from perfcore.measure.sessions import shared
 
             missing = {job.version for job in jobs if (job.version, *_job_key(job)) not in present}
-            repeated = shared(list(dict.fromkeys(job.version for job in jobs)), missing) - missing
+            repeated = shared(list(dict.fromkeys(job.version for job in jobs)), missing)
             present = {key for key in present if key[0] not in repeated}
             if repeated:
                 self.listener.note(f"{plural(len(repeated), 'version')} measured again, to compare the sessions")

@@ -25,7 +25,7 @@ def shared(versions: Sequence[str | None], missing: Set[str | None]) -> Set[str 
     What cannot be measured, such as versions from before a benchmark, has none before it."""
     last = max((place for place, version in enumerate(versions) if version in missing), default=-1)
     first = next((place for place in range(last, 0, -1) if versions[place - 1] not in missing), 0)
-    return set(versions[max(0, first - _SHARED) : first] if last + 1 - first >= _MANY else ())
+    return set(versions[max(0, first - _SHARED) : first] if last + 1 - first >= _MANY else ()) - missing
 
 
 def planned(count: int, limit: int) -> list[tuple[int, ...]]:
