@@ -14,9 +14,8 @@ _Event: TypeAlias = tuple[object, ...]
 
 
 def merge(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
-    """The changes with those of the machine once, for all commands or benchmarks that they are of. Another
-    metric's is the same where it may have come with the same version. `numbers` has the place of every version in the
-    branch."""
+    """The changes with those of the machine once, for all commands or benchmarks that they are of. Another metric's is
+    the same where it may have come with the same version. `numbers` has the place of every version in the branch."""
     ordered = list(changes)
     events: dict[_Event, list[Change]] = {}
     for change in ordered:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from msgspec.structs import replace
+from perfcore_view_kit import machines
 from perfcore_view_kit.chart import ChartData, ChartOptions, Line, Mark, Rule
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.history_chart import change_text
@@ -100,7 +101,6 @@ def _whole_chart(view: View, at: int) -> Markup:
 def whole_chart(branch: Branch, row: SeriesRow, level: Level) -> ChartData:
     """A level as a chart: the mean of each bucket, with the least and the greatest of it as a band."""
     band = f"The line is the mean of {level.size} medians; the band is from the least to the greatest of them."
-    turns = f" Amounts of {plural(len(row.environments), 'machine')} are as on that of the newest."
     firsts = [branch.versions[index * level.size] for index in range(len(level.mean))]
     ends = [min((index + 1) * level.size, len(branch.versions)) for index in range(len(firsts))]
     lasts = [branch.versions[end - 1] for end in ends]
@@ -115,7 +115,7 @@ def whole_chart(branch: Branch, row: SeriesRow, level: Level) -> ChartData:
         lines=[Line(name=shown(row.metric), values=level.mean, low=level.least, high=level.most, counts=level.counts)],
         marks=[_mark(branch, change, level) for change in row.changes if _is_marked(branch, change)],
         rules=list(_releases(branch, level)),
-        band=band + turns if row.takes_turns else band,
+        band=f"{band} {machines.scale_text(len(row.environments))}" if row.takes_turns else band,
     )
 
 

@@ -62,7 +62,7 @@ class Grid:
     def scale(self) -> str:
         """Whose amounts these are, where machines take turns."""
         most = max(row.machines for row in self.rows)
-        return f"Amounts of {plural(most, 'machine')} are as on that of the newest." if most else ""
+        return machines.scale_text(most) if most else ""
 
     @property
     def finding(self) -> str:

@@ -39,9 +39,8 @@ _COLORS = {"degradation": _RED, "drift": _RED, "optimization": _GREEN, "improvin
 def write(series: MetricHistory, subject: ViewData, output: Output, *, blocks: bool) -> None:
     """Draw a series of the data, with block characters or in ASCII."""
     columns = max(_NARROWEST, min(_WIDEST, (output.width or shutil.get_terminal_size().columns) - len(_INDENT)))
-    medians, factors = [point.median for point in series.points], machines.factors_of_series(series)
-    if factors:
-        medians = machines.on_one(medians, [point.environment for point in series.points], factors)
+    factors = machines.factors_of_series(series)
+    medians = machines.medians_by(series, factors)
     lines = [_painted(output, _title(series), _BOLD)]
     if any(median is not None for median in medians):
         lines.append(_INDENT + sparkline.spark(medians, columns, sparkline.BLOCKS if blocks else sparkline.PLAIN))

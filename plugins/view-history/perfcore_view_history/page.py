@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfcore_view_kit import machines
 from perfcore_view_kit.chart import ChartData, ChartOptions, chart, scripts, sparkline, still, styles
 from perfcore_view_kit.form import framed, shown
 from perfcore_view_kit.history_chart import (
@@ -100,7 +101,7 @@ def _overview(subject: ViewData, ordered: Sequence[MetricHistory], names: Sequen
 
 def _overview_row(subject: ViewData, series: MetricHistory, name: str) -> str:
     change = _last_change(series, subject.accepted)
-    medians = [point.median for point in series.points]
+    medians = machines.medians_by(series, machines.factors_of_series(series))
     newest = next((median for median in reversed(medians) if median is not None), None)
     label = html.escape(title(series))
     words = "" if change is None else f"{_sign(change)} {verdict_text.word(change)} at {shown(change.target)}"

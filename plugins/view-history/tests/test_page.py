@@ -17,6 +17,7 @@ from perfcore_testing.pages import assert_self_contained, violations
 from perfcore_testing.profiles import CREATED, timed
 from perfcore_testing.project import Project
 from perfcore_view_history import HistorySettings, HistoryView
+from perfcore_view_kit.chart import sparkline
 from perfcore_view_kit.history_chart import history_chart
 from perfcore_view_kit.still import still
 
@@ -253,3 +254,10 @@ def test_a_size_with_its_interval_stays_low_on_a_narrow_screen(window: Any, tmp_
     window.resize(400, 700)
     window.open(path.as_uri(), "table.changes")
     assert window.run(TALLEST) <= 3, "a drift has more to tell than a line holds"
+
+
+def test_the_trend_of_machines_that_take_turns_has_the_step_alone() -> None:
+    series = histories.in_turns()
+    text = page(series, *EVERY)
+    assert sparkline([1.44e7] * 15 + [2.16e7] * 15) in text
+    assert sparkline([point.median for point in series.points]) not in text

@@ -10,7 +10,6 @@ from typing import TypeVar
 from perfcore.text import quantity
 from perfcore_view_kit import svg
 from perfcore_view_kit.chart_data import ChartData, Line
-from perfcore_view_kit.svg import Value
 from perfcore_view_kit.table import table
 
 Item = TypeVar("Item")
@@ -26,8 +25,7 @@ def legend(data: ChartData) -> str:
     words = []
     if any(line.hollow for line in data.lines):
         words.append("○ inconclusive")
-    columns = [line.values for line in data.lines]
-    if any(map(_is_gap, zip(*columns, strict=True)) if data.takes_turns else (None in column for column in columns)):
+    if _has_gap(data):
         words.append("a gap: not measured")
     if any(line.levels for line in data.lines):
         words.append("━ fitted level")
@@ -40,8 +38,20 @@ def legend(data: ChartData) -> str:
     return f'<ul class="legend" aria-label="Signs">{items}</ul>\n' if words else ""
 
 
-def _is_gap(values: Sequence[Value]) -> bool:
-    return all(value is None for value in values)
+def _has_gap(data: ChartData) -> bool:
+    if data.takes_turns:
+        return _NOT_MEASURED in _words_of_gaps(data, len(data.labels))
+    return any(value is None for line in data.lines for value in line.values)
+
+
+def _words_of_gaps(data: ChartData, count: int) -> list[str]:
+    """What stands for a value that a line does not have: nothing where lines take turns and another one has it."""
+    if not data.takes_turns:
+        return [_NOT_MEASURED] * count
+    columns = [_padded(line.values, count, None) for line in data.lines]
+    return [
+        "" if any(value is not None for value in values) else _NOT_MEASURED for values in zip(*columns, strict=True)
+    ]
 
 
 def changes_table(data: ChartData) -> str:
@@ -74,17 +84,9 @@ def values_table(data: ChartData) -> str:
 def _rows(data: ChartData) -> list[tuple[str, ...]]:
     count = len(data.labels)
     dates, notes = _padded(list(map(_date, data.dates)), count, ""), _padded(data.notes, count, "")
-    columns = [_values(line, count, data.unit) for line in data.lines]
-    if data.takes_turns:  # what one has measured, the others need not have
-        told = [not all(text == _NOT_MEASURED for text in texts) for texts in zip(*columns, strict=True)]
-        columns = [
-            [_blank(text) if any_told else text for text, any_told in zip(c, told, strict=True)] for c in columns
-        ]
+    gaps = _words_of_gaps(data, count)
+    columns = (_values(line, gaps, data.unit) for line in data.lines)
     return list(zip(data.labels, dates, notes, *columns, strict=True))
-
-
-def _blank(text: str) -> str:
-    return "" if text == _NOT_MEASURED else text
 
 
 def _padded(column: Sequence[Item], count: int, filling: Item) -> list[Item]:
@@ -98,14 +100,15 @@ def _date(seconds: int) -> str:
         return ""
 
 
-def _values(line: Line, count: int, unit: str) -> list[str]:
-    """What a line has at each position."""
+def _values(line: Line, gaps: Sequence[str], unit: str) -> list[str]:
+    """What a line has at each position, or the word that stands for nothing."""
+    count = len(gaps)
     columns = (_padded(column, count, None) for column in (line.values, line.low, line.high))
     counts, hollow, texts = _padded(line.counts, count, 0), set(line.hollow), quantities(unit)
     rows = []
     for at, (value, low, high, runs) in enumerate(zip(*columns, counts, strict=True)):
         if value is None:
-            rows.append(_NOT_MEASURED)
+            rows.append(gaps[at])
             continue
         text = texts(value)
         if low is not None and high is not None:

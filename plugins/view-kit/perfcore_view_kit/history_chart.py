@@ -19,7 +19,7 @@ from perfcore_view_kit.palette import MOST_LINES
 from perfcore_view_kit.runs import band_text, interval_of_ordered, median_of_ordered
 
 if TYPE_CHECKING:
-    from perfcore.model import Change, MetricHistory
+    from perfcore.model import Change, MetricHistory, Point
 
 _SHORT = 10  # digits of a version's id in a `Change`
 _NOTE, _UNIT = 72, 16  # characters
@@ -56,7 +56,8 @@ def history_chart(
     names = _line_names(series)
     lines = list(dict.fromkeys(names)) or [shown(series.metric)]
     takes_turns = len(lines) > 1
-    starts = _starts(series, index, takes_turns=takes_turns)
+    # Another machine is no break where each has a line of its own.
+    breaks = [change for change in series.changes if not (takes_turns and _is_another_machine(change))]
 
     def line(name: str) -> Line:
         def own(column: Sequence[float | None]) -> Sequence[float | None]:
@@ -72,7 +73,7 @@ def history_chart(
             high=own([high for _, high in intervals]),
             counts=[len(point.values) for point in points],
             hollow=[at for at in hollow if names[at] == name],
-            levels=_levels(series, values, index, starts),
+            levels=_levels(breaks, values, index),
         )
 
     return ChartData(
@@ -90,7 +91,7 @@ def history_chart(
             for change in series.changes
             if change.kind in _WORSE and change.target in index
         ],
-        rules=[*_machines(series, index, takes_turns=takes_turns), *_releases(series, releases)],
+        rules=[*_machines(breaks, () if takes_turns else points, index), *_releases(series, releases)],
         band=band_text(len(point.values) for point in points),
     )
 
@@ -135,12 +136,12 @@ def silencing_state(change: Change, accepted: Mapping[str, str], decided: Mappin
 
 def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
     """One sentence on what became of the series, and its newest value."""
-    last_median = next((median for point in reversed(series.points) if (median := point.median) is not None), None)
-    if last_median is None:
+    last = next((point for point in reversed(series.points) if point.values), None)
+    if last is None or last.median is None:
         return f"Nothing was measured in {plural(len(series.points), 'version')}."
     turns = machines.of_series(series)
-    on = f" on {_machine(series.points[-1].environment)}, one of {len(turns)} machines" if turns else ""
-    newest = f"Now {quantity(last_median, unit_text(series))}{on}, {plural(len(series.points), 'version')}."
+    on = f" on {_machine(last.environment)}, one of {len(turns)} machines" if turns else ""
+    newest = f"Now {quantity(last.median, unit_text(series))}{on}, {plural(len(series.points), 'version')}."
     regressions = standing(series, accepted)
     if not regressions:
         better = any(_WORSE.get(change.kind) is False and not change.undone for change in series.changes)
@@ -148,15 +149,15 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
         if untold := undecided(series.changes, accepted):
             return f"{became}; what came with {shown(untold[-1].target)} cannot be told. {newest}"
         return f"{became if series.changes else 'No change was reported'}. {newest}"
-    last = regressions[-1]
-    size = f" ({percent(last.ratio)})" if last.ratio is not None else ""
-    words = verdict_text.word(last)
+    newest_regression = regressions[-1]
+    size = f" ({percent(newest_regression.ratio)})" if newest_regression.ratio is not None else ""
+    words = verdict_text.word(newest_regression)
     count = (
         f"{plural(len(regressions), 'regression')} stands"
         if len(regressions) == 1
         else f"{len(regressions)} regressions stand"
     )
-    return f"{count}, the last at {shown(last.target)}: {words}{size}. {newest}"
+    return f"{count}, the last at {shown(newest_regression.target)}: {words}{size}. {newest}"
 
 
 def change_text(change: Change) -> str:
@@ -187,8 +188,8 @@ def _line_names(series: MetricHistory) -> list[str]:
         return [shown(series.metric)] * len(series.points)
     counts = Counter(point.environment for point in series.points)
     kept = turns if len(turns) <= MOST_LINES else [machine for machine, _ in counts.most_common(MOST_LINES - 1)]
-    rest = f"{plural(len(counts) - len(kept), 'other machine')}"
-    return [_machine(point.environment) if point.environment in kept else rest for point in series.points]
+    others = plural(len(counts) - len(kept), "other machine")
+    return [_machine(point.environment) if point.environment in kept else others for point in series.points]
 
 
 def _machine(environment: str) -> str:
@@ -219,20 +220,23 @@ def _mark(
     )
 
 
-def _machines(series: MetricHistory, index: Mapping[str, int], *, takes_turns: bool) -> Iterator[Rule]:
-    """Where the machine became another: as a check says, or as the environments of the points do, unless each has a
-    line of its own."""
+def _is_another_machine(change: Change) -> bool:
+    return change.kind == "machine" and change.moved is None
+
+
+def _machines(changes: Iterable[Change], points: Sequence[Point], index: Mapping[str, int]) -> Iterator[Rule]:
+    """Where the machine became another: as a check says, or as the environments of the points do."""
     said = set()
-    for change in series.changes:
-        if change.kind == "machine" and change.target in index and not (takes_turns and change.moved is None):
+    for change in changes:
+        if change.kind == "machine" and change.target in index:
             said.add(index[change.target])
             yield Rule(
                 at=index[change.target], kind="machine", text=shown(verdict_text.machine(change) or "another machine")
             )
-    measured = [at for at, point in enumerate(series.points) if point.values and not takes_turns]
+    measured = [at for at, point in enumerate(points) if point.values]
     for before, at in itertools.pairwise(measured):
-        environment = series.points[at].environment
-        if at not in said and environment != series.points[before].environment:
+        environment = points[at].environment
+        if at not in said and environment != points[before].environment:
             yield Rule(at=at, kind="machine", text=shown(f"environment {environment[:_SHORT] or 'unknown'}"))
 
 
@@ -242,22 +246,15 @@ def _releases(series: MetricHistory, releases: Mapping[str, tuple[str, ...]]) ->
             yield Rule(at=at, kind="release", text=shown(tag, 40))
 
 
-def _starts(series: MetricHistory, index: Mapping[str, int], *, takes_turns: bool) -> set[int]:
-    """Where steps begin, of the machine as well: with a line for each machine, those of one machine."""
-    steps = [change for change in series.changes if change.kind in _STEPS and change.target in index]
-    return {index[step.target] for step in steps if not (takes_turns and step.kind == "machine" and step.moved is None)}
-
-
-def _levels(
-    series: MetricHistory, medians: Sequence[float | None], index: Mapping[str, int], steps: set[int]
-) -> list[Level]:
+def _levels(changes: Sequence[Change], medians: Sequence[float | None], index: Mapping[str, int]) -> list[Level]:
     """The median of the versions between two steps; of a drift the least-squares line through its versions, in pieces
     where it is a curve."""
+    starts = {index[c.target] for c in changes if c.kind in _STEPS and c.target in index}
     drifts = {}
-    for change in series.changes:
+    for change in changes:
         if change.pace is not None and change.target in index and change.until[:_SHORT] in index:
             drifts[index[change.target]] = index[change.until[:_SHORT]]
-    starts = steps | {0, *drifts, *(end + 1 for end in drifts.values())}
+    starts |= {0, *drifts, *(end + 1 for end in drifts.values())}
     ordered = sorted(start for start in starts if start < len(medians))
     levels = []
     for start, end in zip(ordered, [*ordered[1:], len(medians)], strict=True):

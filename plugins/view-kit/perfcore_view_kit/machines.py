@@ -7,6 +7,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfcore.text import plural
 from perfcore_view_kit.runs import median_of_ordered
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ def factors_of_series(series: MetricHistory) -> dict[str, float]:
     return factors([point.median for point in points], environments, ids, series.changes)
 
 
+def medians_by(series: MetricHistory, multiplied: Mapping[str, float]) -> list[float | None]:
+    """The medians of a series by its factors, or as they are where there are none."""
+    medians = [point.median for point in series.points]
+    return on_one(medians, [point.environment for point in series.points], multiplied) if multiplied else medians
+
+
 def factors(
     medians: Sequence[float | None], environments: Sequence[str], ids: Sequence[str], changes: Iterable[Change]
 ) -> dict[str, float]:
@@ -67,6 +74,11 @@ def on_one(
         None if median is None else median * multiplied[environment]
         for median, environment in zip(medians, environments, strict=True)
     ]
+
+
+def scale_text(count: int) -> str:
+    """Whose amounts are shown, where so many machines take turns."""
+    return f"Amounts of {plural(count, 'machine')} are as on that of the newest."
 
 
 def _growth(environments: Sequence[str], ids: Sequence[str], changes: Iterable[Change]) -> list[float]:

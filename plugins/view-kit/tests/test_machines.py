@@ -70,6 +70,12 @@ def test_each_machine_has_a_line_with_its_own_levels_and_no_rule() -> None:
     assert "on 3:5a5a5a5a5a, one of 3 machines, 30 versions." in finding(histories.in_turns())
 
 
+def test_the_newest_value_is_that_of_the_machine_that_measured_it() -> None:
+    series = histories.in_turns()
+    points = (*series.points[:-1], replace(series.points[-1], values=()))
+    assert "Now 18 ms on 2:5a5a5a5a5a, one of 3 machines" in finding(replace(series, points=points))
+
+
 def test_machines_beyond_the_lines_of_a_chart_share_one() -> None:
     data = history_chart(histories.in_turns(machines=9))
     assert len(data.lines) == 6
