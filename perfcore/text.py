@@ -133,10 +133,8 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
 
 
 def _digits(value: float, digits: int) -> str:
-    if isinstance(value, int) or float(value).is_integer():
-        integer = int(value)
-        if abs(integer) < 10 ** (digits + 3):
-            return str(integer)
+    if (isinstance(value, int) or float(value).is_integer()) and abs(value) < 10 ** (digits + 3):
+        return str(int(value))
     digits_text = f"{value:.{digits}g}"
     if "e" in digits_text and 1 <= abs(value) < _LONG:
         return f"{value:.0f}"

@@ -41,10 +41,11 @@ class LockedDirs:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for path, lock in reversed(self._held):
-            self._remove(path)
-            lock.release()
-        self._held.clear()
+        while self._held:
+            self._remove(self._held[-1][0])
+            self._held.pop()[1].release()
+
+    __del__ = __exit__  # it may have been interrupted
 
     def acquire(self, preferred: int = 0) -> Path:
         """The path of a folder that does not exist yet: that of the number `preferred`, or of the next that is free."""
@@ -79,8 +80,11 @@ class LockedDirs:
                 os.rmdir(path / folder)
             os.rmdir(path)
         except OSError:
-            if os.path.lexists(path):
-                shutil.rmtree(path, ignore_errors=True)
+            try:
+                if os.path.lexists(path):
+                    shutil.rmtree(path, ignore_errors=True)
+            except OSError as error:  # interrupted: it then closes a folder twice
+                raise error.__context__ or error from None
 
 
 def tree_remover(vcs: Vcs) -> Callable[[Path], None]:
@@ -104,10 +108,9 @@ def remove_left_trees(repository: Repository) -> None:
 def workspace(directory: Path | None) -> Iterator[Path]:
     """A folder for the files of one plan; where it cannot be used, among the system's temporary ones."""
     with contextlib.ExitStack() as stack:
-        try:
+        path = None
+        with contextlib.suppress(StorageError):
             path = stack.enter_context(LockedDirs(directory, "plan")).acquire() if directory else None
-        except StorageError:
-            path = None
         if path is None:
             import tempfile
 

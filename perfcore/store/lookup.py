@@ -192,9 +192,7 @@ def _tagged(refs: Sequence[Ref], tag: str) -> list[Ref]:
 
 def _matching(refs: Sequence[Ref], name: str) -> list[Ref]:
     exact = [r for r in refs if r.entry and name in (r.entry.name, r.entry.name.removesuffix(".perf"), r.entry.profile)]
-    if exact:
-        return exact
-    return [
+    return exact or [
         ref
         for ref in refs
         if ref.entry and (name in ref.entry.name or (_HEX.fullmatch(name) and ref.entry.profile.startswith(name)))

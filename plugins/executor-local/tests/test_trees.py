@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,25 @@ def test_the_same_command_is_given_the_same_paths(repository: Repository) -> Non
         with Trees(repository) as trees:
             paths.append([trees.get(version), trees.get(version)])
     assert paths[0] == paths[1]
+
+
+def test_an_interrupted_removal_goes_on(tmp_path: Path) -> None:
+    """An interruption comes once, and often then: an answer was the last that its reader wanted."""
+    began: list[Path] = []
+
+    def interrupted(path: Path) -> None:
+        began.append(path)
+        if len(began) == 2:
+            raise KeyboardInterrupt
+
+    made = []
+    with contextlib.suppress(KeyboardInterrupt), LockedDirs(tmp_path, "tree", interrupted) as folders:
+        for _ in range(3):
+            made.append(folders.acquire())
+            (made[-1] / "file").mkdir(parents=True)
+    del folders
+    assert began == [made[2], made[1], made[1], made[0]]
+    assert not any(path.exists() for path in made)
 
 
 def test_what_a_killed_command_left_is_removed_by_the_next(project: Project, repository: Repository) -> None:
