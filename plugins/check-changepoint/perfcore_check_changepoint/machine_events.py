@@ -46,13 +46,12 @@ def _continued(series: Series, continuation: Continuation, confidence: float) ->
     version = series.versions[continuation.position]
     return replace(
         _environment(series, continuation.after, continuation.base, continuation.position),
+        environments=(continuation.before, continuation.after),
         ratio=ratio,
         low=low,
         high=high,
         confidence=confidence,
-        evidence=wording.continued(
-            continuation.before, continuation.after, version, (ratio, low, high), confidence, continuation.count
-        ),
+        evidence=wording.continued(continuation, version, (ratio, low, high), confidence),
     )
 
 

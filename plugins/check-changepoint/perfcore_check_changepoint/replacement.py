@@ -1,15 +1,17 @@
-"""A machine that replaced another continues its history, where several versions were measured on both.
+"""A machine that replaced another continues its history, where several versions were measured on both; machines that
+take turns, as those of a pool do, have one history.
 
-The factor between the two is the mean ratio of the versions that both measured. Divided by it, the amounts of the new
-machine are as those of the old one, and both are one history: the step of the machine is out of it, and a change of the
-code at the same time is in it. The factor is only estimated, so its variance counts against every change that has more
-of one machine before it than after it (`Doubt`).
+The factor between two is the mean ratio of the versions that both measured, or of their turns. Divided by it, the
+amounts of the new machine are as those of the old one, and both are one history: the step of the machine is out of it,
+and a change of the code at the same time is in it. The factor is only estimated, so its variance counts against every
+change that has more of one machine before it than after it (`Doubt`).
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
 
 import msgspec
@@ -17,7 +19,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perfcore.model import Series
-from perfcore_check_changepoint import sessions
+from perfcore_check_changepoint import sessions, turns
 from perfcore_check_changepoint.doubt import Doubt, Factors
 from perfcore_check_changepoint.located import LocatedChange, MeasuredVersions
 from perfcore_check_changepoint.partition import Floats
@@ -51,6 +53,7 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     rise: float
     variance: float
     count: int
+    in_turns: bool = False
 
     def interval(self, confidence: float) -> tuple[float, float, float]:
         """The factor with its interval."""
@@ -103,7 +106,7 @@ def _times(change: ChangePoint, factor: float) -> ChangePoint:
 
 def joined(series: Series, measured: Sequence[MeasuredVersions]) -> Joined | None:
     """The series with one history for all machines that continue one another; None where none does."""
-    if len(measured) < 2 or len(set(series.versions)) > len(series.versions) - FEWEST:
+    if len(measured) < 2:
         return None
     machines = _machines(series, measured)
     continuations = tuple(_continuations(series, machines))
@@ -155,17 +158,36 @@ def _machines(series: Series, measured: Sequence[MeasuredVersions]) -> dict[str,
     return machines
 
 
-def _continuations(series: Series, machines: Mapping[str, _Machine]) -> Iterator[Continuation]:
-    """A machine continues that which measured until last before it, was not continued yet, and shares versions."""
-    ended: list[_Machine] = []
-    for machine in sorted(machines.values(), key=lambda machine: int(machine.ordinals[-1])):
-        for candidate in reversed(ended):
-            continuation = _continuation(series, candidate, machine)
-            if continuation is not None:
-                ended.remove(candidate)
-                yield continuation
+def _continuations(series: Series, machines: Mapping[str, _Machine]) -> list[Continuation]:
+    """A machine continues that which measured until last before it, was not continued yet, and shares versions. One
+    that shares too few with any continues one with which it takes turns."""
+    by_end = sorted(machines.values(), key=lambda machine: int(machine.ordinals[-1]))
+    continuations, ends = _linked([], by_end, functools.partial(_continuation, series))
+    alone = machines.keys() - {name for step in continuations for name in (step.before, step.after)}
+    in_turns, _ = _linked(
+        [end for end in ends if end.name not in alone],
+        [machine for machine in machines.values() if machine.name in alone],
+        _in_turns,
+    )
+    return continuations + in_turns
+
+
+def _linked(
+    ends: list[_Machine],
+    machines: Sequence[_Machine],
+    continuation: Callable[[_Machine, _Machine], Continuation | None],
+) -> tuple[list[Continuation], list[_Machine]]:
+    """The continuations of machines, each of the newest end of a history that it continues, and all ends with them."""
+    steps = []
+    for machine in machines:
+        for end in reversed(ends):
+            step = continuation(end, machine)
+            if step is not None:
+                ends.remove(end)
+                steps.append(step)
                 break
-        ended.append(machine)
+        ends.append(machine)
+    return steps, ends
 
 
 def _continuation(series: Series, before: _Machine, after: _Machine) -> Continuation | None:
@@ -183,8 +205,34 @@ def _continuation(series: Series, before: _Machine, after: _Machine) -> Continua
         base=int(before.positions[-1]),
         position=int(after.positions[first]),
         rise=round(float(rises.mean()), _DIGITS),
-        variance=_variance(rises, _noise(before) + _noise(after)) / independent,
+        variance=_variance(rises, (_noise(before) or 0.0) + (_noise(after) or 0.0)) / independent,
         count=len(rises),
+    )
+
+
+def _in_turns(before: _Machine, after: _Machine) -> Continuation | None:
+    """None where the two do not take turns, or with another ratio in each."""
+    noises = [noise for machine in (before, after) if (noise := _noise(machine)) is not None]
+    if not noises:
+        return None
+    ratio = turns.ratio(
+        turns.Centers(before.ordinals, before.centers),
+        turns.Centers(after.ordinals, after.centers),
+        sum(noises) / len(noises),
+    )
+    if ratio is None:
+        return None
+    positions = np.sort(np.concatenate([before.positions, after.positions]))
+    first = int(np.searchsorted(positions, max(before.positions[0], after.positions[0])))
+    return Continuation(
+        before=before.name,
+        after=after.name,
+        base=int(positions[first - 1]),
+        position=int(positions[first]),
+        rise=round(ratio.rise, _DIGITS),
+        variance=ratio.variance,
+        count=ratio.turns,
+        in_turns=True,
     )
 
 
@@ -197,10 +245,10 @@ def _variance(rises: Floats, noise: float) -> float:
     return own * (student(_LEVEL, len(rises) - 1) / NormalDist().inv_cdf((1 + _LEVEL) / 2)) ** 2
 
 
-def _noise(machine: _Machine) -> float:
-    """The variance of a version, from differences of neighbours; 0 where too few were measured to tell."""
+def _noise(machine: _Machine) -> float | None:
+    """The variance of a version, from differences of neighbours; None where too few were measured to tell."""
     if len(machine.centers) < _ENOUGH:
-        return 0.0
+        return None
     return (NORMAL * median(np.abs(np.diff(machine.centers)))) ** 2 / 2
 
 

@@ -108,7 +108,9 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
         amounts = window.amounts.tobytes() if isinstance(window.amounts, np.ndarray) else repr(window.amounts).encode()
         sessions = window.sessions.tobytes() if window.sessions is not None and (window.sessions >= 0).any() else b""
         machines = window.machines.tobytes() if window.machines is not None else b""
-        return hashlib.blake2b(window.ends.tobytes() + amounts + sessions + machines, digest_size=_DIGEST).hexdigest()
+        doubt = window.doubt.factors.covariance.tobytes() if window.doubt is not None else b""
+        data = window.ends.tobytes() + amounts + sessions + machines + doubt
+        return hashlib.blake2b(data, digest_size=_DIGEST).hexdigest()
 
     def _taken(self, places: Indexes) -> Sequence[float]:
         if isinstance(self.amounts, np.ndarray):

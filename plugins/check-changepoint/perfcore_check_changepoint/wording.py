@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from perfcore.analysis.verdict_text import environment
 from perfcore.text import percent, plural, printable, quantity
 from perfcore_check_changepoint.points import ChangePoint
+
+if TYPE_CHECKING:
+    from perfcore_check_changepoint.replacement import Continuation
 
 SHARED = "without what the benchmarks of a run share"
 SESSIONS = "sessions may differ as much"
@@ -62,14 +67,14 @@ def machine(before: str, after: str) -> str:
     return f"the machine changed here (environment {names}): amounts before and after are not compared"
 
 
-def continued(
-    before: str, after: str, version: str, factor: tuple[float, float, float], confidence: float, count: int
-) -> str:
+def continued(step: Continuation, version: str, factor: tuple[float, float, float], confidence: float) -> str:
+    before, after = environment(step.before), environment(step.after)
     ratio, low, high = (f"{number:.4g}" for number in factor)
-    return (
-        f"machine {environment(after)} continues {environment(before)} from {short(version)} on by a factor of "
-        f"{ratio} ({confidence * 100:g} %: {low} to {high}), from {plural(count, 'version')} measured on both"
-    )
+    size = f"by a factor of {ratio} ({confidence * 100:g} %: {low} to {high})"
+    if step.in_turns:
+        return f"machines {before} and {after} take turns and differ {size}, from {plural(step.count, 'turn')}"
+    measured = f"from {plural(step.count, 'version')} measured on both"
+    return f"machine {after} continues {before} from {short(version)} on {size}, {measured}"
 
 
 def shared(moved: int, measured: int, ratio: float, until: str) -> str:

@@ -64,7 +64,7 @@ def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
 
 
 def _with_factors(first: Change, some: Sequence[Change]) -> Change:
-    """The change with the factors between the machines, where one continues the histories of the other: one factor, or
+    """The change with the factors between the machines, where they have one history: one factor, or
     the span of all, as every series has its own. Those of other metrics are others again, and have no place here."""
     continued = [change for change in some if change.moved is None and change.ratio is not None]
     if not continued:
@@ -88,7 +88,7 @@ def _with_factors(first: Change, some: Sequence[Change]) -> Change:
         high=max(change.high or 0.0 for change in alike),
         confidence=alike[0].confidence,
         evidence=(
-            f"machine {after} continues {before} by factors of {factors[0]:.4g} to {factors[-1]:.4g}, one for each of "
-            f"{plural(len(alike), 'series', 'series')}{note}"
+            f"machines {before} and {after} differ by factors of {factors[0]:.4g} to {factors[-1]:.4g}, one for each "
+            f"of {plural(len(alike), 'series', 'series')}{note}"
         ),
     )
