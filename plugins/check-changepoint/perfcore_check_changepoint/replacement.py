@@ -9,9 +9,8 @@ change that has more of one machine before it than after it (`Doubt`).
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 
 import msgspec
@@ -134,6 +133,44 @@ class _Machine(msgspec.Struct, frozen=True, eq=False):
     doubt: Doubt | None
 
 
+class _History(msgspec.Struct, eq=False):
+    """Machines that take turns, with all amounts as the newest of them would have measured them."""
+
+    newest: _Machine
+    centers: turns.Centers
+    positions: Indexes
+    noises: list[float]
+
+    @classmethod
+    def of(cls, machine: _Machine) -> _History:
+        noise = _noise(machine)
+        centers = turns.Centers(machine.ordinals, machine.centers)
+        return cls(machine, centers, machine.positions, [] if noise is None else [noise])
+
+    def joined_by(self, machine: _Machine) -> Continuation | None:
+        """None where the two do not take turns, or with another ratio in each; else it is the newest from now on."""
+        other = _History.of(machine)
+        noises = self.noises + other.noises
+        ratio = turns.ratio(self.centers, other.centers, sum(noises) / len(noises)) if noises else None
+        if ratio is None:
+            return None
+        positions = np.sort(np.concatenate([self.positions, other.positions]))
+        first = int(np.searchsorted(positions, max(self.positions.min(), other.positions.min())))
+        step = Continuation(
+            before=self.newest.name,
+            after=machine.name,
+            base=int(positions[first - 1]),
+            position=int(positions[first]),
+            rise=round(ratio.rise, _DIGITS),
+            variance=ratio.variance,
+            count=ratio.turns,
+            in_turns=True,
+        )
+        centers = self.centers.times(step.rise).together(other.centers)
+        self.newest, self.centers, self.positions, self.noises = machine, centers, positions, noises
+        return step
+
+
 def _machines(series: Series, measured: Sequence[MeasuredVersions]) -> dict[str, _Machine]:
     """The machines that are known, and whose amounts have ratios: those above 0."""
     numbers: dict[str, int] = {}
@@ -160,34 +197,26 @@ def _machines(series: Series, measured: Sequence[MeasuredVersions]) -> dict[str,
 
 def _continuations(series: Series, machines: Mapping[str, _Machine]) -> list[Continuation]:
     """A machine continues that which measured until last before it, was not continued yet, and shares versions. One
-    that shares too few with any continues one with which it takes turns."""
-    by_end = sorted(machines.values(), key=lambda machine: int(machine.ordinals[-1]))
-    continuations, ends = _linked([], by_end, functools.partial(_continuation, series))
-    alone = machines.keys() - {name for step in continuations for name in (step.before, step.after)}
-    in_turns, _ = _linked(
-        [end for end in ends if end.name not in alone],
-        [machine for machine in machines.values() if machine.name in alone],
-        _in_turns,
-    )
-    return continuations + in_turns
-
-
-def _linked(
-    ends: list[_Machine],
-    machines: Sequence[_Machine],
-    continuation: Callable[[_Machine, _Machine], Continuation | None],
-) -> tuple[list[Continuation], list[_Machine]]:
-    """The continuations of machines, each of the newest end of a history that it continues, and all ends with them."""
-    steps = []
-    for machine in machines:
-        for end in reversed(ends):
-            step = continuation(end, machine)
-            if step is not None:
-                ends.remove(end)
-                steps.append(step)
+    that shares too few with any joins a history with which it takes turns."""
+    ends: list[_Machine] = []
+    continuations: list[Continuation] = []
+    for machine in sorted(machines.values(), key=lambda machine: int(machine.ordinals[-1])):
+        for candidate in reversed(ends):
+            continuation = _continuation(series, candidate, machine)
+            if continuation is not None:
+                ends.remove(candidate)
+                continuations.append(continuation)
                 break
         ends.append(machine)
-    return steps, ends
+    alone = machines.keys() - {name for step in continuations for name in (step.before, step.after)}
+    histories = [_History.of(end) for end in ends if end.name not in alone]
+    for machine in (machine for machine in machines.values() if machine.name in alone):
+        joined = (step for history in reversed(histories) if (step := history.joined_by(machine)) is not None)
+        if (step := next(joined, None)) is None:
+            histories.append(_History.of(machine))
+        else:
+            continuations.append(step)
+    return continuations
 
 
 def _continuation(series: Series, before: _Machine, after: _Machine) -> Continuation | None:
@@ -207,32 +236,6 @@ def _continuation(series: Series, before: _Machine, after: _Machine) -> Continua
         rise=round(float(rises.mean()), _DIGITS),
         variance=_variance(rises, (_noise(before) or 0.0) + (_noise(after) or 0.0)) / independent,
         count=len(rises),
-    )
-
-
-def _in_turns(before: _Machine, after: _Machine) -> Continuation | None:
-    """None where the two do not take turns, or with another ratio in each."""
-    noises = [noise for machine in (before, after) if (noise := _noise(machine)) is not None]
-    if not noises:
-        return None
-    ratio = turns.ratio(
-        turns.Centers(before.ordinals, before.centers),
-        turns.Centers(after.ordinals, after.centers),
-        sum(noises) / len(noises),
-    )
-    if ratio is None:
-        return None
-    positions = np.sort(np.concatenate([before.positions, after.positions]))
-    first = int(np.searchsorted(positions, max(before.positions[0], after.positions[0])))
-    return Continuation(
-        before=before.name,
-        after=after.name,
-        base=int(positions[first - 1]),
-        position=int(positions[first]),
-        rise=round(ratio.rise, _DIGITS),
-        variance=ratio.variance,
-        count=ratio.turns,
-        in_turns=True,
     )
 
 

@@ -38,6 +38,15 @@ class Centers(msgspec.Struct, frozen=True, eq=False):
     ordinals: Indexes
     values: Floats
 
+    def times(self, rise: float) -> Centers:
+        """Those of amounts that are larger by a factor of which this is the logarithm."""
+        return Centers(self.ordinals, self.values + rise)
+
+    def together(self, other: Centers) -> Centers:
+        ordinals = np.concatenate([self.ordinals, other.ordinals])
+        order = ordinals.argsort(kind="stable")
+        return Centers(ordinals[order], np.concatenate([self.values, other.values])[order])
+
 
 def ratio(old: Centers, new: Centers, noise: float) -> Ratio | None:
     """None where there are too few turns, or the ratio is not the same in all of them: then a change of the code has
