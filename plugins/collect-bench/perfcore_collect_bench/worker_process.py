@@ -76,7 +76,7 @@ def interpreter_of(job: Job, program: str | None, packages: tuple[Path, ...] = (
     path = sys.executable
     if program is not None:
         path = os.fsdecode(command.spec(replace(job, argv=(program,))).path)
-    variables = {**os.environ, **job.variables}
+    variables = {**command.inherited(), **job.variables}
     return Interpreter(program=path, folder=job.cwd.absolute(), variables=variables, packages=(_PACKAGE, *packages))
 
 

@@ -21,6 +21,16 @@ SHELL = "/bin/sh"  # as system(3) and Python's subprocess use
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"  # where the job has no PATH at all
 # Of thousands of programs one is like any word: `chcon` is not what was meant by `nosuchcommand`.
 _ALIKE = 0.75
+# Where git looks for a repository, its index and its objects. git sets them for its hooks, and then they name the
+# repository of the hook: `git describe` in the tree of a version would name another version, and `git add` would write
+# into the commit that is being made.
+_OF_A_HOOK = frozenset(
+    f"GIT_{name}"
+    for name in (
+        *("DIR", "WORK_TREE", "IMPLICIT_WORK_TREE", "COMMON_DIR", "INDEX_FILE", "PREFIX", "NAMESPACE", "GRAFT_FILE"),
+        *("SHALLOW_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES", "QUARANTINE_PATH"),
+    )
+)
 _SHELL_SIGNS = frozenset("|&;<>()$`*?'\"\\")  # POSIX, Shell Command Language, 2.2: they mean something to a shell only
 
 
@@ -39,8 +49,9 @@ class Spec(NamedTuple):
 
 
 def inherited() -> Mapping[str, str]:
-    """The environment of perf, which every command gets."""
-    return os.environ
+    """The environment of perf, which every command gets: without what points git at the repository of a hook, since git
+    finds that of the folder in which the command runs."""
+    return {name: text for name, text in os.environ.items() if name not in _OF_A_HOOK}
 
 
 def check(job: Job) -> None:
@@ -103,8 +114,8 @@ def _encodable(text: str) -> bool:
 
 
 def _environment(job: Job) -> list[bytes]:
-    variables = {**os.environb, **{os.fsencode(k): os.fsencode(v) for k, v in job.variables.items()}}  # not all UTF-8
-    return [name + b"=" + value for name, value in variables.items()]
+    variables = {**inherited(), **job.variables}
+    return [os.fsencode(name) + b"=" + os.fsencode(text) for name, text in variables.items()]  # not all of it is UTF-8
 
 
 def _input(job: Job, stdin: Path | None) -> bytes:

@@ -106,3 +106,17 @@ def test_the_options_are_options() -> None:
 
     assert [option.flag for option in options_of(Settings)] == ["--timeout", "--on-failure", "--output"]
     assert Settings() == Settings(timeout=None, on_failure="fail", output="null")
+
+
+def test_a_command_is_not_pointed_at_the_repository_of_a_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless its job says so. What else git reads, such as settings, it gets."""
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_QUARANTINE_PATH", "GIT_CONFIG_COUNT"):
+        monkeypatch.setenv(name, "0")
+    made = command.spec(job("true", cwd=tmp_path, env={"GIT_DIR": "its own"}))
+    named = {variable for variable in made.environment if variable.startswith(b"GIT_")}
+    assert {b"GIT_DIR=its own", b"GIT_CONFIG_COUNT=0"} <= named
+    assert not {name.partition(b"=")[0] for name in named} & {
+        b"GIT_INDEX_FILE",
+        b"GIT_WORK_TREE",
+        b"GIT_QUARANTINE_PATH",
+    }
