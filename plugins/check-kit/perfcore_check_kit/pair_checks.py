@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from perfcore.analysis import verdict_text
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK
 from perfcore.model import EMPTY, Change, Pairing, Series
@@ -70,7 +72,34 @@ def run_checks(
             if pairing.aside:  # the baseline is another parent of a merge, which decides nothing
                 changes = [replace(change, primary=False) for change in changes]
             verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
-    return verdicts
+    return _told_apart(verdicts)
+
+
+def _told_apart(verdicts: Sequence[MethodVerdicts]) -> list[MethodVerdicts]:
+    """The verdicts, each with its machine where several have measured the same two versions: it is one question, with
+    one id, and may have two answers."""
+    machines: dict[object, set[str]] = collections.defaultdict(set)
+    for verdict in verdicts:
+        machines[_question(verdict.pairing)].add(_machine(verdict.pairing))
+    return [
+        msgspec.structs.replace(verdict, changes=tuple(_on(_machine(verdict.pairing), verdict.changes)))
+        if len(machines[_question(verdict.pairing)]) > 1
+        else verdict
+        for verdict in verdicts
+    ]
+
+
+def _question(pairing: Pairing) -> object:
+    return pairing.config_id, pairing.baseline.version, pairing.target.version
+
+
+def _machine(pairing: Pairing) -> str:
+    return pairing.target.profiles[0].environment_id
+
+
+def _on(machine: str, changes: Iterable[Change]) -> Iterator[Change]:
+    name = f"on {verdict_text.environment(machine)}"
+    return (replace(change, reason=": ".join(filter(None, (change.reason, name)))) for change in changes)
 
 
 def compares_versions(repository: Repository) -> bool:

@@ -205,6 +205,24 @@ def test_a_version_that_two_machines_measured_goes_on_with_both(
     assert (slower.baseline, slower.target, slower.kind) == (versions[bridge][:10], versions[2][:10], "degradation")
 
 
+def test_each_machine_that_measured_the_same_two_versions_is_named(project: Project, repository: Repository) -> None:
+    """They may disagree, and are one question with one id."""
+    versions = [repository.version(), project.commit("Version 1"), project.commit("Version 2")]
+    for number, version in enumerate(versions[:2]):
+        _register(repository, version, number, 10 + 3 * number, "old")
+        _register(repository, version, 10 + number, 20, "new")
+    _register(repository, versions[2], 2, 13, "old")
+    whole = check(repository, Range(start="", end=""), CheckOptions()).changes
+    of_version = check(repository, Version(versions[1]), CheckOptions()).changes
+    for changes in (whole, of_version):
+        about = [change for change in changes if change.target == versions[1][:10] and change.metric == "cpu"]
+        assert [(change.kind, change.reason) for change in about] == [("degradation", "on old"), ("same", "on new")]
+    (alone,) = (change for change in whole if change.target == versions[2][:10] and change.metric == "cpu")
+    assert alone.reason == ""
+    (drawn, *_) = history_of(repository, HistoryQuery()).series
+    assert [change.reason for change in drawn.changes if change.kind == "degradation"] == ["on old"]
+
+
 @pytest.mark.parametrize("count", [3, 12])
 def test_the_first_version_on_a_new_machine_is_not_compared(
     project: Project, repository: Repository, count: int

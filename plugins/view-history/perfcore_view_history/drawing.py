@@ -46,7 +46,7 @@ def write(series: MetricHistory, subject: ViewData, output: Output, *, blocks: b
         lines.append(_INDENT + sparkline.spark(medians, columns, sparkline.BLOCKS if blocks else sparkline.PLAIN))
     if marks := sparkline.marks(_positions(series.points, series.changes), len(medians), columns):
         lines.append(_INDENT + marks)
-    lines.append(_INDENT + _summary(medians, series.unit) + _turns(factors))
+    lines.append(_INDENT + _summary(series, medians) + _turns(factors))
     lines += _change_lines(series, subject, output)
     output.write("".join(f"{encodable(line)}\n" for line in lines))
 
@@ -56,13 +56,16 @@ def _title(series: MetricHistory) -> str:
     return f"{printable(name)} of {printable(series.command)}"
 
 
-def _summary(medians: Sequence[float | None], unit: str) -> str:
+def _summary(series: MetricHistory, medians: Sequence[float | None]) -> str:
+    versions = machines.versions_of_series(series)
     measured = [median for median in medians if median is not None]
     if not measured:
-        return f"nothing was measured in {plural(len(medians), 'version')}"
-    lowest, highest, newest = (quantity(level, unit) for level in (min(measured), max(measured), measured[-1]))
-    versions = plural(len(medians), "version")
-    count = versions if len(measured) == len(medians) else f"{len(measured)} of {versions}"
+        return f"nothing was measured in {versions}"
+    lowest, highest, newest = (quantity(level, series.unit) for level in (min(measured), max(measured), measured[-1]))
+    with_amounts = {
+        point.version.id for point, median in zip(series.points, medians, strict=True) if median is not None
+    }
+    count = versions if len(measured) == len(medians) else f"{len(with_amounts)} of {versions}"
     return f"{count}, {lowest} to {highest}, now {newest}" if len(measured) > 1 else f"{count}, {newest}"
 
 
@@ -98,7 +101,7 @@ def _row(change: Change, subjects: Mapping[str, str], decision: str) -> tuple[st
         interval if sized else "",
         clip(printable(subjects.get(change.target, "")), _SUBJECT),
         _range(change),
-        _machine(change) if change.kind == "machine" else "",
+        _machine(change) if change.kind == "machine" else printable(change.reason),
         f"(reverted by {printable(change.undone[:_SHORT])})" if change.undone else "",
         f"({decision})" if decision else "",
     )

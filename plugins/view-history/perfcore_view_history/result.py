@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from perfcore_view_kit import machines
 
 from perfcore.analysis.change_json import as_json, by_beginning
-from perfcore.text import percent, plural, quantity
+from perfcore.text import percent, quantity
 
 if TYPE_CHECKING:
     from perfcore.model import Change, MetricHistory, Point
@@ -77,7 +78,7 @@ def _cells(series: MetricHistory) -> tuple[str, ...]:
     return (
         series.command,
         f"{series.metric} of {series.resource}" if series.resource else series.metric,
-        plural(len(series.points), "version"),
+        machines.versions_of_series(series),
         *(quantity(level, series.unit) for level in levels),
         ", ".join(_change(change) for change in series.changes),
     )

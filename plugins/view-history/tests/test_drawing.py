@@ -9,8 +9,10 @@ from typing import Any
 from perfcore_testing import histories
 from perfcore_testing.output import FakeOutput
 from perfcore_view_history import HistorySettings, HistoryView
+from perfcore_view_kit.history_chart import finding
 
 from perfcore.model import MetricHistory, ViewData
+from perfcore.model.record import replace
 
 
 def shown(*series: MetricHistory, color: bool = False, **settings: Any) -> str:
@@ -49,6 +51,16 @@ def test_machines_that_take_turns_make_one_line_on_the_scale_of_the_newest() -> 
     (before,), (after,) = set(line[2:17]), set(line[17:])
     assert before != after
     assert summary == "  30 versions, 14.4 ms to 21.6 ms, now 21.6 ms (of 3 machines, as on 3:5a5a5a5a5a)"
+
+
+def test_a_version_that_several_machines_measured_is_one_version() -> None:
+    series = histories.in_turns()
+    twice = [replace(point, version=series.points[at // 2].version) for at, point in enumerate(series.points)]
+    each = replace(series, points=tuple(twice), changes=())
+    assert "  15 versions, 14.4 ms" in shown(each, ascii=True)
+    partly = replace(each, points=(*twice[:-2], *(replace(point, values=()) for point in twice[-2:])))
+    assert "  14 of 15 versions, " in shown(partly, ascii=True)
+    assert finding(each).endswith(", 15 versions.")
 
 
 def test_several_series_are_apart_by_an_empty_line() -> None:

@@ -138,10 +138,10 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
     """One sentence on what became of the series, and its newest value."""
     last = next((point for point in reversed(series.points) if point.values), None)
     if last is None or last.median is None:
-        return f"Nothing was measured in {plural(len(series.points), 'version')}."
+        return f"Nothing was measured in {machines.versions_of_series(series)}."
     turns = machines.of_series(series)
     on = f" on {_machine(last.environment)}, one of {len(turns)} machines" if turns else ""
-    newest = f"Now {quantity(last.median, unit_text(series))}{on}, {plural(len(series.points), 'version')}."
+    newest = f"Now {quantity(last.median, unit_text(series))}{on}, {machines.versions_of_series(series)}."
     regressions = standing(series, accepted)
     if not regressions:
         better = any(_WORSE.get(change.kind) is False and not change.undone for change in series.changes)

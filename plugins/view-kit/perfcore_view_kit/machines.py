@@ -32,6 +32,11 @@ def of_series(series: MetricHistory) -> list[str]:
     return in_turns([point.environment for point in series.points if point.values])
 
 
+def versions_of_series(series: MetricHistory) -> str:
+    """`5 versions`: one that several machines measured has a point for each, and is one version."""
+    return plural(len({point.version.id for point in series.points}), "version")
+
+
 def factors_of_series(series: MetricHistory) -> dict[str, float]:
     """`factors` for a series."""
     points = series.points
