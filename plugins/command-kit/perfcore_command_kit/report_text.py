@@ -97,13 +97,19 @@ def way_to_decide(changes: Sequence[Change]) -> str:
     primary = [change for change in changes if change.primary]
     if any(change.kind == "degradation" and not change.undone for change in primary):
         return ""
-    undecided = [c for c in primary if c.kind == "cannot tell" and c.needed and c.baseline != c.target]
+    undecided = [c for c in primary if c.kind == "cannot tell" and c.needed and c.baseline != c.target and _versions(c)]
     if not undecided:
         return ""
     change = max(undecided, key=_difference)  # of several the first, as `max` does
-    before, after = printable(change.baseline), printable(change.target)
     collector = "--collector NAME " if change.resource else ""  # of benchmarks, `time` sees none
-    return f"to decide, measure both versions in turn: perf compare {before} {after} {collector}-- COMMAND"
+    return f"to decide, measure both versions in turn: perf compare {' '.join(_versions(change))} {collector}-- COMMAND"
+
+
+def _versions(change: Change) -> list[str]:
+    """Both sides as `perf compare` takes them: without a second one it measures uncommitted changes. Nothing where one
+    side is of no version."""
+    sides = (change.baseline, change.target)
+    return [] if "pending" in sides else [printable(side) for side in sides if not side.endswith("+dirty")]
 
 
 def _difference(change: Change) -> float:

@@ -22,3 +22,9 @@ def test_only_a_regression_that_stands_is_looked_at_first() -> None:
     assert report_text.way_to_decide([slower, _unclear("c", 1.1)]) == ""
     undone = _unclear("b", 1.3, kind="degradation", needed=None, undone="f" * 40)
     assert report_text.way_to_decide([undone, _unclear("c", 1.1)]).endswith("perf compare a c -- COMMAND")
+
+
+def test_uncommitted_changes_are_named_as_perf_compare_takes_them() -> None:
+    assert report_text.way_to_decide([_unclear("a+dirty", 1.1)]).endswith("perf compare a -- COMMAND")
+    assert report_text.way_to_decide([_unclear("pending", 1.1)]) == ""
+    assert report_text.way_to_decide([_unclear("pending", 1.3), _unclear("c", 1.1)]).endswith("compare a c -- COMMAND")

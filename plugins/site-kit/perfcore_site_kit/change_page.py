@@ -25,9 +25,11 @@ from perfcore_site_kit.stacked import configurations
 if TYPE_CHECKING:
     from perfcore.model import Change
     from perfcore.model.decisions import Decision
+    from perfcore_site_kit.branch import SeriesRow
     from perfcore_site_kit.renderer import View
 
 STATES = (CONFIRMED, ACCEPTED, FIXED, FALSE_ALARM, ENVIRONMENT, WITHDRAWN)
+_DEFAULT_COLLECTOR = "time"  # of `perf compare` and `perf bisect`
 _COMMITS = 60
 _COMPANIONS = 40
 _AROUND = 60  # points before and after the change in its chart
@@ -62,7 +64,7 @@ def change_page(view: View) -> Mapping[str, Any]:
         "series": view.link(row.path),
         "code": _code(view, before, after, row.config_id),
         "compare": _compare(view, before, after),
-        "command": _command(row.command, before, change, len(commits)),
+        "command": _command(view, row, before, change, len(commits)),
         "log": [_log_entry(decision) for decision in decisions.log(view.site.repository, change)],
         "triage": _form(view, change) if view.mode.writable else None,
     }
@@ -163,16 +165,22 @@ def _compare(view: View, before: MinorVersion | None, after: MinorVersion | None
     return view.link(PagePath(paths.COMPARE, (paths.pair(before.id, after.id),)))
 
 
-def _command(command: str, before: MinorVersion | None, change: Change, commits: int) -> str:
-    """The command that narrows the range, or that measures both versions again where the range is one version."""
-    if before is None:
+def _command(view: View, row: SeriesRow, before: MinorVersion | None, change: Change, commits: int) -> str:
+    """The command that narrows the range, or that measures both versions again where the range is one version. Empty
+    for what no collector here measures, as for imported results."""
+    if before is None or row.collector not in view.site.repository.plugins.names("collector"):
         return ""
-    latest = (change.latest or change.target)[:10]
     try:
-        words = shlex.split(command)
+        words = shlex.split(row.command)
     except ValueError:
-        words = [command]
-    argv = shlex.join(words) if words and command.isprintable() else "COMMAND"
-    if commits > 1:
-        return f"perf bisect {before.id[:10]} {latest} -- {argv}"
-    return f"perf check {before.id[:10]} {latest} --collect"
+        words = [row.command]
+    is_whole = bool(words) and row.command.isprintable()
+    verb = "bisect" if commits > 1 else "compare"
+    options = [] if row.collector == _DEFAULT_COLLECTOR else ["--collector", row.collector]
+    if not row.primary:
+        options += ["--metric", row.metric]
+    if verb == "bisect" and row.resource and row.resource.isprintable():
+        options += ["--benchmark", row.resource]
+    latest = (change.latest or change.target)[:10]
+    command = shlex.join(words) if is_whole else "COMMAND"
+    return f"perf {shlex.join([verb, before.id[:10], latest, *options])} -- {command}"

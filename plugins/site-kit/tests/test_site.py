@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -113,6 +114,51 @@ def test_machines_that_take_turns_have_a_line_each_and_one_trend(project: Projec
     assert "one of 3 machines" in page
     assert "1:0" in page
     assert "environment 1:" not in page
+
+
+HARNESS = """
+import random
+level = float(open("level").read())
+print("goos: linux\\npkg: m")
+for name in ("Parse", "Load"):
+    print(f"Benchmark{name} 100 {level * random.gauss(1, 0.003):.3f} ns/op {level:.0f} B/op")
+print("PASS")
+"""
+
+
+@pytest.mark.parametrize(("between", "verb"), [(0, "compare"), (2, "bisect")])
+def test_the_command_of_a_change_measures_what_changed(project: Project, between: int, verb: str) -> None:
+    """By the collector of the series, which is not that of the default, and its benchmark and metric."""
+    old = project.commit("Old", harness__py=HARNESS, level="1000")
+    for number in range(between):
+        project.commit(f"Between {number}")
+    new = project.commit("New", level="1500")
+    measuring = ("collect", "results", "-v", old, "-v", new, "--repeat", "6", "--add", "--", "python3", "harness.py")
+    project.perf(*measuring)
+    site = Site(open_repository(project.path).repository)
+    site.refresh()
+    for metric in ("wall", "B/op"):
+        change = next(c for at, c in site.branch.changes if site.branch.series[at].metric == metric)
+        (line,) = re.findall(
+            r"\|(perf (?:compare|bisect|check) [^|]*)\|", words(site, PagePath(paths.CHANGE, (change.id,)))
+        )
+        assert line.startswith(f"perf {verb} {old[:10]} {new[:10]} --collector results")
+        done = project.perf(*shlex.split(line)[1:], code=0 if verb == "bisect" else 1)
+        assert new[:10] in done.out
+        assert ("--metric B/op" in line) == (metric == "B/op")
+
+
+def test_a_change_that_no_collector_measured_has_no_command(project: Project) -> None:
+    """As one of imported results."""
+    for level in (100, 150):
+        results = project.write("results.txt", f"goos: linux\npkg: m\nBenchmarkA 100 {level} ns/op\nPASS\n" * 9)
+        project.perf("import", "--add", "gobench", str(results))
+        results.unlink()
+        project.commit(f"After {level}")
+    site = Site(open_repository(project.path).repository)
+    site.refresh()
+    (_, change), *_ = site.branch.changes
+    assert not re.search(r"\|perf (compare|bisect|check) ", words(site, PagePath(paths.CHANGE, (change.id,))))
 
 
 def test_an_accepted_change_is_no_answer(site: Site, measured: Project) -> None:
