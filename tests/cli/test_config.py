@@ -68,6 +68,22 @@ def test_options_of_plugins_are_keys_too(here: Here) -> None:
     assert "did you mean 'repeat'?" in done.err
 
 
+def test_a_link_in_place_of_the_users_file_stays(bare: Here, tmp_path: Path) -> None:
+    """As for who keeps settings in a repository: the linked file is changed, and nothing is left beside it."""
+    bare.perf("config", "set", "--user", "check.threshold", "0.1")
+    config = next(bare.home.rglob("config.yml"))
+    kept = tmp_path / "settings" / "perfcore.yml"
+    kept.parent.mkdir()
+    config.rename(kept)
+    config.symlink_to(kept)
+    bare.perf("config", "set", "--user", "gc.grace", "7")
+    bare.perf("config", "unset", "--user", "check.threshold")
+    bare.perf("config", "edit", "--user", env={"EDITOR": "sed -i s/7/8/"})
+    assert config.readlink() == kept
+    assert kept.read_text().split()[-3:] == ["gc:", "grace:", "8"]
+    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -194,8 +194,10 @@ def _trust_own(console: Console, yes: bool) -> int:
 
 
 def _set(console: Console, path: Path, key: str, value: Any) -> None:
-    # A lock file beside a versioned file might be committed.
-    lock = None if path == console.places.config else console.repository.perf / f"{path.name}.lock"
+    own = console.places.config
+    is_own = path == _user_file(console)
+    # A lock file beside a versioned file might be committed: that of a project, or that which a link leads to.
+    lock = own.with_name(f"{own.name}.lock") if is_own else console.repository.perf / f"{path.name}.lock"
     before, after = configuration.set_value(path, key, value, lock=lock)
     _trust(console, path, before, after)
 
@@ -203,7 +205,7 @@ def _set(console: Console, path: Path, key: str, value: Any) -> None:
 def _trust(console: Console, path: Path, before: bytes, after: bytes) -> None:
     """Trust what the user made of a file that was trusted, or that made nothing run."""
     # Commands that somebody else put into it are not trusted by a change of something else.
-    if path == console.places.config:
+    if path == _user_file(console):
         return
     if not keep_trusted(console.repository.trust, path, before, after) and before != after:
         console.say(f"{path} says more that you have not trusted yet: `perf config trust` shows it")
@@ -213,5 +215,11 @@ def _path(console: Console, user: bool, project: bool) -> Path:
     if user and project:
         raise UsageError("--user and --project name two files")
     if user:
-        return console.places.config
+        return _user_file(console)
     return console.repository.root / PROJECT_FILE if project else console.repository.perf / LOCAL_FILE
+
+
+def _user_file(console: Console) -> Path:
+    """The user's file, or the one that a link in its place leads to, as those who keep such files in a repository have
+    it: the link stays. A link in a project may come from others, and is replaced."""
+    return Path(os.path.realpath(console.places.config))
