@@ -152,24 +152,24 @@ class Collection(msgspec.Struct):
         return targets
 
     def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> set[tuple[object, ...]]:
-        """(version, command, collector, postprocessors) of complete profiles."""
+        """(version, command, collector, postprocessors) of complete profiles, if all are to be registered of those."""
         present: set[tuple[object, ...]] = set()
         if self.request.versions is not None and (self.request.missing or self.request.resume):
             for version in dict.fromkeys(job.version for job in jobs if job.version is not None):
                 present |= {(version, *_entry_key(entry)) for entry in self.repository.entries(version)}
-        complete = [kept.profile for kept in pending if kept.profile and not kept.profile.incomplete]
-        return present | {(p.origin, *_profile_key(p)) for p in complete if p.origin and not p.dirty}
+        counted = [kept.profile for kept in pending if kept.profile and not self.request.register]
+        return present | {(p.origin, *_profile_key(p)) for p in counted if p.origin and not (p.dirty or p.incomplete)}
 
     def _continued(self, job: Job, pending: list[Pending]) -> _Target:
-        """A job that adds the runs that an incomplete pending profile lacks, if there is such a one."""
+        """A job that adds the runs that a pending profile lacks, if there is such a one: none to a complete one."""
         from perfcore.measure import continuation
 
-        under_way = continuation.incomplete_profile(pending, job, self.context)
+        under_way = continuation.pending_profile(pending, job, self.context)
         if under_way is None or (profile := under_way.profile) is None:
             return _Target(job, job)
         pending.remove(under_way)  # no second job continues it
         runs = continuation.missing_runs(profile, job)
-        params = job.collector.params if runs is None else {**job.collector.params, "repeat": runs}
+        params = job.collector.params if runs is None else {**job.collector.params, "repeat": runs, "budget": None}
         # Postprocessors are applied to all runs together, hence not by the executor, which sees the missing ones.
         submitted = replace(job, collector=replace(job.collector, params=params), postprocessors=())
         return _Target(job, submitted, profile, under_way)
@@ -236,7 +236,7 @@ class Collection(msgspec.Struct):
 
     def _complete(self, target: _Target, profile: Profile) -> None:
         """Save a profile with all its runs in the place of the incomplete one."""
-        if target.earlier is not None:
+        if target.earlier is not None and target.earlier.incomplete:
             profile, tools = replace(profile, incomplete=False), target.job.postprocessors
             profile = runner.postprocess(profile, tools, self.context.plugins, self.context.options)
         try:
@@ -265,8 +265,7 @@ class Collection(msgspec.Struct):
         incomplete = sum(target.pending is not None for target in targets)
         saved = [plural(len(self.profiles), "complete profile")] if self.profiles else []
         saved += [f"{plural(incomplete, 'incomplete one')} with the finished runs"] if incomplete else []
-        if saved:
-            kept = " and ".join(saved)
+        if kept := " and ".join(saved):
             self.listener.note(f"kept {kept}; the same command with --continue measures the missing runs")
 
     def _fail(self, subject: str, error: PerfError) -> None:

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 _TABLES = {"resources", "runs"}  # others refer to one another by row; a profile with them is measured anew
 
 
-def incomplete_profile(pending: Sequence[Pending], job: Job, context: Context) -> Pending | None:
-    """The pending profile that a resolved job continues: of the same version, command, options and machine."""
+def pending_profile(pending: Sequence[Pending], job: Job, context: Context) -> Pending | None:
+    """The pending profile of a resolved job, complete or to be continued: of its version, options and this machine."""
     return next((kept for kept in pending if kept.profile and _continues(job, kept.profile, context)), None)
 
 
 def missing_runs(profile: Profile, job: Job) -> int | None:
     """How many runs a resolved job still has to add; None where it is measured for a time instead."""
+    if not profile.incomplete:
+        return 0
     if job.collector.params.get("budget") is not None:
         return None
     return max(0, int(job.collector.params["repeat"]) - counted_runs(profile))
@@ -64,17 +66,16 @@ def joined(earlier: Profile, later: Profile) -> Profile:
 
 
 def _continues(job: Job, profile: Profile, context: Context) -> bool:
-    header = profile.header
+    header, steps = profile.header, [step.name for step in profile.postprocessors]
     same_command = (header.argv, header.workload, header.shell) == (job.argv, job.workload, job.shell)
     return (
-        profile.incomplete
-        and same_command
+        same_command
         and profile.origin == job.version
         and not (profile.dirty or job.dirty)  # uncommitted changes may be others by now
         and profile.collector.name == job.collector.name
         and _options(profile.collector.params) == _options(job.collector.params)
         and profile.environment_id == environment.environment_id(context.machine)
-        and set(profile.tables) == _TABLES
+        and (set(profile.tables) == _TABLES if profile.incomplete else steps == [s.name for s in job.postprocessors])
     )
 
 

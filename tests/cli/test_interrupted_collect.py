@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -172,3 +173,29 @@ def test_postprocessors_see_the_runs_of_both_sessions(started: Started) -> None:
     left = profiles(started.project)
     assert [len(profile.postprocessors) for profile in left] == [1] * 3
     assert list(map(counted, left)) == [REPEAT] * 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("time",), ("time", "--budget", "0.2s"), ("time", "--postprocess", "normalizer"), ("sample", "--tool", "py-spy")],
+    ids=["runs", "budget", "postprocessed", "stacks"],
+)
+def test_what_was_measured_and_not_yet_registered_is_registered_without_a_run(
+    three: Project, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """As a kill between the two leaves it: the same command with --continue completes its work."""
+    runs = tmp_path / "runs"
+    program = "import sys\nopen(sys.argv[1], 'a').write('x')\nsum(range(3_000_000))"
+    options, command = (
+        ("collect", *words, "--warmup", "0", "--repeat", "2", "--all"),
+        ("--", sys.executable, "-c", program),
+    )
+    three.perf(*options, *command, str(runs))
+    measured = {(profile.origin, profile.created) for profile in profiles(three)}
+    taken = runs.read_text()
+    three.perf(*options, "--add", "--continue", *command, str(runs))
+    assert runs.read_text() == taken
+    assert profiles(three) == []
+    versions = [json.loads(line) for line in three.perf("log", "--json").lines]
+    assert {(row["version"], entry["created"]) for row in versions for entry in row["profiles"]} == measured
+    assert "every version has its profiles" in three.perf(*options, "--add", "--continue", *command, str(runs)).err
