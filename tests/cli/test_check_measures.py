@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from perfcore.library import open_repository
+from perfcore.model.record import replace
+
 if TYPE_CHECKING:
     from .conftest import Here
 
@@ -112,6 +115,21 @@ def test_a_regression_that_cannot_be_measured_again_fails(gate: Here) -> None:
     forget_commands(gate)
     (change,) = gate.perf("check", "--confirm", "--json", code=1).json["changes"]
     assert change["reason"].startswith("not measured again: you have not measured this command on this machine")
+
+
+def test_what_another_machine_measured_stays_as_it_is(gate: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its change has the same id, and is not that which was measured again."""
+    gate.use_home(monkeypatch)
+    history = open_repository(gate.path)
+    steady = history.profile("HEAD~1:0@i")
+    for number, version in enumerate(("HEAD~1", "HEAD")):
+        elsewhere = replace(steady, environment_id="1:elsewhere", created=steady.created + 1 + number)
+        history.register(history.save(elsewhere), gate.git("rev-parse", version).out.strip())
+    before = {change["kind"]: change for change in gate.perf("check", "--json", code=1).json["changes"]}
+    after = {change["kind"]: change for change in gate.perf("check", "--confirm", "--json", code=1).json["changes"]}
+    assert after["same"] == before["same"]
+    reason = after["degradation"]["reason"]
+    assert (reason.startswith("confirmed: +"), reason.endswith(f"; {before['degradation']['reason']}")) == (True, True)
 
 
 def test_a_check_collects_what_the_version_and_its_baseline_lack(gate: Here, costly: Callable[[str], str]) -> None:

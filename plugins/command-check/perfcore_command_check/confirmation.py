@@ -28,6 +28,9 @@ from perfcore_command_check import stored_commands
 # The defaults of the check `pair` for the primary metric, and for the others.
 _SMALLEST, _SMALLEST_OTHER = 0.02, 0.05
 
+# Where several machines measured the same two versions, their changes share an id, and the reason names the machine.
+_Key = tuple[str, str]
+
 
 def confirmed(
     history: History, result: CheckResult, given: Mapping[str, float], listener: Listener, *, store: bool
@@ -35,11 +38,11 @@ def confirmed(
     """The result after every regression that fails the build was measured again. `given` are thresholds of the command
     line; with `store`, stored results say what the second measurement said."""
     suspects = [change for change in result.failing if change.kind == "degradation" and not change.contract]
-    answers: dict[str, Change] = {}
+    answers: dict[_Key, Change] = {}
     for first, *others in _measured_together(suspects):
         listener.progress(len(answers), len(suspects), f"measuring again: {first.label}")
         answers |= _measured_again(history, (first, *others), given, listener)
-    changes = tuple(answers.get(change.id, change) for change in result.changes)
+    changes = tuple(answers.get(_key(change), change) for change in result.changes)
     if store:
         _store(history, answers)
     refuted = sum(change.kind != "degradation" for change in answers.values())
@@ -64,13 +67,22 @@ def _measured_together(suspects: Iterable[Change]) -> Iterable[Sequence[Change]]
 
 def _measured_again(
     history: History, suspects: Sequence[Change], given: Mapping[str, float], listener: Listener
-) -> dict[str, Change]:
-    """The changes after a second measurement, by id; as they are, with the reason, if there was none."""
+) -> dict[_Key, Change]:
+    """The changes after a second measurement; as they are, with the reason, if there was none."""
     try:
         comparison = _compare(history, suspects, given, listener)
     except PerfError as error:
-        return {change.id: replace(change, reason=f"not measured again: {error}") for change in suspects}
-    return {change.id: _answer(change, comparison) for change in suspects}
+        answers = [replace(change, reason=f"not measured again: {error}") for change in suspects]
+    else:
+        answers = [_answer(change, comparison) for change in suspects]
+    return {
+        _key(change): replace(answer, reason="; ".join(filter(None, (answer.reason, change.reason))))
+        for change, answer in zip(suspects, answers, strict=True)
+    }
+
+
+def _key(change: Change) -> _Key:
+    return change.id, change.reason
 
 
 def _answer(change: Change, comparison: Any) -> Change:
@@ -130,12 +142,12 @@ def _interval(change: Change) -> str:
     return f"{size} ({percent(change.low)} to {percent(change.high)})"
 
 
-def _store(history: History, answers: Mapping[str, Change]) -> None:
+def _store(history: History, answers: Mapping[_Key, Change]) -> None:
     """Replace the changes in the stored results, which `log` and `status` show."""
     repository = history.repository
     results = Results(repository.store, repository.vcs_name)
     for result in list(results.every()):
-        if any(change.id in answers for change in result.changes):
-            changes = [answers.get(change.id, change) for change in result.changes]
+        if any(_key(change) in answers for change in result.changes):
+            changes = [answers.get(_key(change), change) for change in result.changes]
             checked = Checked(version=result.version, config_id=result.config_id)
             results.keep(result.method, {checked: changes}, time.time_ns())
