@@ -115,8 +115,8 @@ class Change(Record, frozen=True, kw_only=True):
     this is the verdict on, a broken one being a degradation; then `baseline_value` is what was allowed. A drift goes
     from `target` until the version `until` (a full id), and `pace` is its ratio per version; `ratio` is that of all.
 
-    Of a `machine`, `environments` are the ids of what measured before it and from it on. Where they are the same, the
-    machine changed without saying so: `moved` series of one metric, of `measured`, moved together by `ratio`."""
+    Of a `machine`, `environments` are what measured before and after it: if they are the same, `moved` series of one
+    metric, of `measured`, moved together by `ratio`. Of a comparison they are its machine, where others made it too."""
 
     id: str
     kind: ChangeKind

@@ -99,7 +99,8 @@ def _machine(pairing: Pairing) -> str:
 
 def _on(machine: str, changes: Iterable[Change]) -> Iterator[Change]:
     name = f"on {verdict_text.environment(machine)}"
-    return (replace(change, reason=": ".join(filter(None, (change.reason, name)))) for change in changes)
+    for change in changes:
+        yield replace(change, reason=": ".join(filter(None, (change.reason, name))), environments=(machine,))
 
 
 def compares_versions(repository: Repository) -> bool:

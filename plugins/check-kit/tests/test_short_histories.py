@@ -217,6 +217,8 @@ def test_each_machine_that_measured_the_same_two_versions_is_named(project: Proj
     for changes in (whole, of_version):
         about = [change for change in changes if change.target == versions[1][:10] and change.metric == "cpu"]
         assert [(change.kind, change.reason) for change in about] == [("degradation", "on old"), ("same", "on new")]
+        named = {change.environments: change.reason for change in changes if change.target == versions[1][:10]}
+        assert named == {("old",): "on old", ("new",): "on new"}, "of the other metric, too"
     (alone,) = (change for change in whole if change.target == versions[2][:10] and change.metric == "cpu")
     assert alone.reason == ""
     (drawn, *_) = history_of(repository, HistoryQuery()).series

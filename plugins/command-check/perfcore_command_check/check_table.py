@@ -42,7 +42,7 @@ def lines(
     everything = everything or not any(change.primary for change in changes)
     visible = list(changes) if everything else companions.shown(changes, always=always, metrics=metrics)
     leading = companions.leaders(changes)
-    followers = [change for change in changes if change.id in leading]
+    followers = [change for change in changes if companions.key(change) in leading]
     listed = [change for change in visible if not change.contract]
     selected = [c for c in listed if everything or not (c.resource and c.kind == "same")]
     silent = {id for id, standing in standings.items() if standing.silences}

@@ -26,7 +26,8 @@ _EXPLAINED = 0.5
 # Of a benchmark within a process nobody knows how long it waited. One other process on its CPU doubles its wall time.
 _SHARED = 2.0
 
-_Command: TypeAlias = tuple[str, str, str]
+_Command: TypeAlias = tuple[str, ...]
+Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 def reported(result: CheckResult, *, metrics: Container[str] = ()) -> list[Change]:
@@ -43,21 +44,26 @@ def shown(changes: Sequence[Change], *, always: Container[str] = (), metrics: Co
     def is_shown(change: Change) -> bool:
         if change.primary or change.id in always or change.metric in metrics:
             return True
-        if change.kind not in CHANGED or change.id in leading or change.metric in NOISY:
+        if change.kind not in CHANGED or key(change) in leading or change.metric in NOISY:
             return False
         return not _is_waiting(change, delays) and not _may_be_waiting(change)
 
     return [change for change in changes if is_shown(change)]
 
 
-def leaders(changes: Sequence[Change]) -> dict[str, Change]:
-    """The change of a primary metric that each companion came with, by the id of the companion."""
+def key(change: Change) -> Key:
+    """What tells changes apart: those of several machines between the same two versions share an id."""
+    return change.id, change.environments
+
+
+def leaders(changes: Sequence[Change]) -> dict[Key, Change]:
+    """The change of a primary metric that each companion came with, by the key of the companion."""
     primary: dict[_Command, list[Change]] = {}
     for change in changes:
         if change.primary and not change.contract and change.kind in _WORSE:
             primary.setdefault(_command(change), []).append(change)
     return {
-        change.id: leader
+        key(change): leader
         for change in changes
         for leader in primary.get(_command(change), ())
         if came_with(change, leader)
@@ -76,12 +82,12 @@ def came_with(change: Change, leader: Change) -> bool:
     return not _versions(change).isdisjoint(_versions(leader))
 
 
-def beside(leader: Change, leading: Mapping[str, Change], changes: Sequence[Change]) -> str:
+def beside(leader: Change, leading: Mapping[Key, Change], changes: Sequence[Change]) -> str:
     """The companions of a change in a few words: `with wall +49.0 %, user +71.4 %`; empty where there are none."""
     words = [
         f"{verdict_text.metric(change)} {percent(change.ratio) if change.ratio is not None else change.kind}"
         for change in changes
-        if (led := leading.get(change.id)) is not None and led.id == leader.id
+        if (led := leading.get(key(change))) is not None and key(led) == key(leader)
     ]
     return f"with {', '.join(words)}" if words else ""
 
@@ -92,13 +98,13 @@ def hidden(changes: Sequence[Change], visible: Sequence[Change]) -> str:
     names = dict.fromkeys(
         printable(change.metric)
         for change in changes
-        if change.kind in CHANGED and change.id not in ids and change.id not in leading
+        if change.kind in CHANGED and change.id not in ids and key(change) not in leading
     )
     return f"also changed, as on a busy machine: {', '.join(names)} (--all-metrics shows them)" if names else ""
 
 
 def _command(change: Change) -> _Command:
-    return change.config_id, change.label, change.resource
+    return change.config_id, change.label, change.resource, *change.environments
 
 
 def _versions(change: Change) -> set[str]:

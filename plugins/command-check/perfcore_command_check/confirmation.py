@@ -24,12 +24,10 @@ from perfcore.model.listener import Listener
 from perfcore.model.record import replace
 from perfcore.text import percent, plural
 from perfcore_command_check import stored_commands
+from perfcore_command_check.companions import Key, key
 
 # The defaults of the check `pair` for the primary metric, and for the others.
 _SMALLEST, _SMALLEST_OTHER = 0.02, 0.05
-
-# Where several machines measured the same two versions, their changes share an id, and the reason names the machine.
-_Key = tuple[str, str]
 
 
 def confirmed(
@@ -38,11 +36,11 @@ def confirmed(
     """The result after every regression that fails the build was measured again. `given` are thresholds of the command
     line; with `store`, stored results say what the second measurement said."""
     suspects = [change for change in result.failing if change.kind == "degradation" and not change.contract]
-    answers: dict[_Key, Change] = {}
+    answers: dict[Key, Change] = {}
     for first, *others in _measured_together(suspects):
         listener.progress(len(answers), len(suspects), f"measuring again: {first.label}")
         answers |= _measured_again(history, (first, *others), given, listener)
-    changes = tuple(answers.get(_key(change), change) for change in result.changes)
+    changes = tuple(answers.get(key(change), change) for change in result.changes)
     if store:
         _store(history, answers)
     refuted = sum(change.kind != "degradation" for change in answers.values())
@@ -60,14 +58,14 @@ def _measured_together(suspects: Iterable[Change]) -> Iterable[Sequence[Change]]
     """The benchmarks of a suite that one comparison measures; everything else alone."""
     groups: dict[tuple[str, ...], list[Change]] = {}
     for change in suspects:
-        key = (change.config_id, change.metric, change.baseline, change.target)
-        groups.setdefault(key, []).append(change)
+        question = (change.config_id, change.metric, change.baseline, change.target)
+        groups.setdefault(question, []).append(change)
     return groups.values()
 
 
 def _measured_again(
     history: History, suspects: Sequence[Change], given: Mapping[str, float], listener: Listener
-) -> dict[_Key, Change]:
+) -> dict[Key, Change]:
     """The changes after a second measurement; as they are, with the reason, if there was none."""
     try:
         comparison = _compare(history, suspects, given, listener)
@@ -76,13 +74,9 @@ def _measured_again(
     else:
         answers = [_answer(change, comparison) for change in suspects]
     return {
-        _key(change): replace(answer, reason="; ".join(filter(None, (answer.reason, change.reason))))
+        key(change): replace(answer, reason="; ".join(filter(None, (answer.reason, change.reason))))
         for change, answer in zip(suspects, answers, strict=True)
     }
-
-
-def _key(change: Change) -> _Key:
-    return change.id, change.reason
 
 
 def _answer(change: Change, comparison: Any) -> Change:
@@ -142,12 +136,12 @@ def _interval(change: Change) -> str:
     return f"{size} ({percent(change.low)} to {percent(change.high)})"
 
 
-def _store(history: History, answers: Mapping[_Key, Change]) -> None:
+def _store(history: History, answers: Mapping[Key, Change]) -> None:
     """Replace the changes in the stored results, which `log` and `status` show."""
     repository = history.repository
     results = Results(repository.store, repository.vcs_name)
     for result in list(results.every()):
-        if any(_key(change) in answers for change in result.changes):
-            changes = [answers.get(_key(change), change) for change in result.changes]
+        if any(key(change) in answers for change in result.changes):
+            changes = [answers.get(key(change), change) for change in result.changes]
             checked = Checked(version=result.version, config_id=result.config_id)
             results.keep(result.method, {checked: changes}, time.time_ns())

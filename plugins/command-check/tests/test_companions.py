@@ -27,6 +27,17 @@ def test_metrics_that_changed_with_the_primary_one_stand_beside_it() -> None:
     assert len(check_table.lines([CPU, WALL, MEMORY], [], everything=True)) == 4
 
 
+def test_the_metrics_of_each_machine_stand_beside_its_own_change() -> None:
+    """Where several measured the same two versions, their changes share ids."""
+    old, new = (
+        [replace(each, environments=(machine,), ratio=ratio) for each in (CPU, WALL)]
+        for machine, ratio in (("old", 1.5), ("new", 1.25))
+    )
+    _, first, second = check_table.lines([*old, *new], [], everything=False)
+    assert first.endswith("with wall +50.0 %")
+    assert second.endswith("with wall +25.0 %")
+
+
 def test_what_changed_by_itself_or_in_the_other_direction_has_a_row_of_its_own() -> None:
     assert shown(change("same", id="c"), MEMORY) == ["c", "m"]
     assert shown(CPU, change("optimization", id="m", metric="max_rss", primary=False)) == ["c", "m"]
