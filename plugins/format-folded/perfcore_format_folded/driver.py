@@ -53,10 +53,12 @@ class FoldedFormat:
 
     def sniff(self, head: bytes, name: str) -> bool:
         lines = head.split(b"\n")
-        if len(head) >= _HEAD and len(lines) > 1:
-            del lines[-1]  # it may be cut
+        cut = lines.pop() if len(head) >= _HEAD else b""
         stacks = [line for line in lines if line.strip() and not line.startswith(b"# ")]
-        if not stacks or not all(map(_LINE.fullmatch, stacks)):
+        if not stacks:
+            # The first stack alone is longer than the head: a deep recursion, or long names of C++.
+            return b";" in cut and b"\0" not in cut and name.endswith(_SUFFIXES)
+        if not all(map(_LINE.fullmatch, stacks)):
             return False
         return name.endswith(_SUFFIXES) or any(b";" in line for line in stacks)
 

@@ -76,6 +76,14 @@ def _names(stacks: Stacks, stack: Any) -> tuple[str, ...]:
     return tuple(stacks.names[function] for function in stacks.path(stack))
 
 
+@pytest.mark.parametrize("comment", ["", "# mode: wall\n"])
+def test_a_first_stack_longer_than_the_head_is_recognized(project: Project, tmp_path: Path, comment: str) -> None:
+    path = tmp_path / "deep.folded"
+    path.write_text(f"{comment}main;{';'.join(['visit'] * 3000)} 90\nmain;leaf 40\n")
+    project.perf("import", str(path))
+    assert FoldedFormat().sniff(b"main;" * 1000, "x.json") is False
+
+
 @pytest.mark.parametrize(
     ("text", "frame"),
     [
