@@ -23,6 +23,7 @@ function start(source) {
   const orders = ordersOf(head.names);
   const haystacks = head.names.map((name, frame) => `${name} ${head.places[frame]}`);
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
+  const paper = matchMedia("print"); // which is light
   const table = { rows: [], columns: [], by: null, falling: true, shown: PAGE_OF_ROWS };
   let state, profile, theme, matching = null, mistake = "", saving = 0, active;
 
@@ -34,7 +35,7 @@ function start(source) {
   const order = () => orders[state.order === "time" && !inTimeOrder() ? "value" : state.order];
   const metric = () => head.metrics[state.metric];
   const unit = () => metric().unit;
-  const dark = () => (state.theme ? state.theme === "dark" : systemDark.matches);
+  const dark = () => !paper.matches && (state.theme ? state.theme === "dark" : systemDark.matches);
   const sides = () => (head.kind === "difference" ? head.sides : [head.versions[state.base].name, head.versions[state.version].name]);
 
   const page = {
@@ -665,6 +666,8 @@ function start(source) {
     $("more").addEventListener("click", () => { table.shown += 4 * PAGE_OF_ROWS; showTable(); });
     window.addEventListener("hashchange", recall);
     systemDark.addEventListener("change", () => { setTheme(); showControls(); refresh({}); });
+    // Paper does not wait for the next frame.
+    paper.addEventListener("change", () => { setTheme(); main.paint(); if (state.sandwich >= 0) callers.paint(); });
     matchMedia("(forced-colors: active)").addEventListener("change", () => { setTheme(); refresh({}); });
     listenToHistory(() => showChosen());
   }

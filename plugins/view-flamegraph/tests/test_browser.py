@@ -100,6 +100,25 @@ def test_it_opens_from_a_file_and_asks_for_nothing_else(window: Any, opened: Ope
     assert rows(window)[0] == ["read", "read.py:1", "80", "80 %", "80", "80 %"]
 
 
+def test_paper_shows_the_graph_in_its_width_and_light_colours(window: Any, opened: Opener) -> None:
+    window.media(prefers_color_scheme="dark")
+    opened(of({("main", *["visit"] * 300): 10, ("main", "leaf"): 5}))
+    window.settle("document.documentElement.dataset.theme === 'dark'")
+    window.run("""matchMedia('print').addEventListener('change', ({ matches }) => {
+        if (!matches) return;
+        const canvas = document.getElementById('canvas'), last = canvas.height - 10, pixel = (x, y) => [
+            ...canvas.getContext('2d').getImageData(x, y, 1, 1).data.slice(0, 3)].join();
+        window.paper = { over: canvas.clientWidth - canvas.closest('.stage').clientWidth, tall: canvas.clientHeight,
+            room: canvas.parentElement.clientHeight, right: pixel(canvas.width - 9, last), left: pixel(9, last) };
+    })""")
+    window.call("Page.printToPDF")
+    paper = window.run("paper")
+    assert paper["over"] == 0
+    assert paper["tall"] == paper["room"] > 500
+    assert paper["right"] == "255,255,255" != paper["left"]
+    assert window.run("document.documentElement.dataset.theme") == "dark"
+
+
 def test_a_foreign_script_does_not_run(window: Any, opened: Opener) -> None:
     opened(of(PROGRAM))
     window.run(

@@ -182,7 +182,7 @@ function heatmap(figure, data) {
 
   figure.querySelector(".still").replaceWith(stage, status, live);
   address.onChange(recall);
-  theme.onChange(redraw);
+  theme.onChange(paint);
   new ResizeObserver(redraw).observe(stage);
   recall();
   paint();

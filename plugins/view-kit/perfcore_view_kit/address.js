@@ -38,9 +38,11 @@ const address = (() => {
 const theme = (() => {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const forced = matchMedia("(forced-colors: active)");
+  const paper = matchMedia("print"); // which is light
   const listeners = [];
-  const isDark = () => (["dark", "light"].includes(address.get("theme")) ? address.get("theme") === "dark" : system.matches);
+  const isDark = () => !paper.matches && (["dark", "light"].includes(address.get("theme")) ? address.get("theme") === "dark" : system.matches);
 
+  /** Listeners draw at once: paper does not wait for the next frame. */
   function apply() {
     document.documentElement.dataset.theme = isDark() ? "dark" : "light";
     const button = $("theme");
@@ -53,8 +55,7 @@ const theme = (() => {
     apply();
   }
 
-  system.addEventListener("change", apply);
-  forced.addEventListener("change", apply);
+  for (const media of [system, forced, paper]) media.addEventListener("change", apply);
   address.onChange(apply);
   apply();
   if ($("theme")) $("theme").addEventListener("click", toggle);

@@ -857,7 +857,7 @@ function chart(figure, data) {
     strip.addEventListener("pointermove", (event) => { if (state.drag && state.drag.kind === "strip") toStrip(event); });
     for (const kind of ["pointerup", "pointercancel"]) strip.addEventListener(kind, () => { state.drag = null; });
     address.onChange(recall);
-    theme.onChange(() => { readColors(); stripImage = null; paintSwatches(); redraw(); });
+    theme.onChange(() => { readColors(); stripImage = null; paintSwatches(); paint(); });
     new ResizeObserver(() => { stripImage = null; redraw(); }).observe(stage);
   }
 

@@ -27,7 +27,7 @@ class Cell(msgspec.Struct, frozen=True):
 Content: TypeAlias = str | Cell
 # The name of a row may be broken behind these, where its column is too narrow for it.
 _BREAK = re.compile(r"(?<=\w)[._/:]+(?=\w)")
-_SHORT = 24  # characters of a name, up to which it fits
+_SHORT = 16  # characters of a name, up to which it fits also beside many columns
 _ONE_LINE = 44  # characters of a text that is one line also on a narrow screen: a size with its interval
 
 

@@ -388,3 +388,19 @@ def test_lines_that_take_turns_go_on_across_each_other(window: Any, opened: Open
     window.run("document.querySelectorAll('#c1 button.line')[2].click()")
     window.frames(3)
     assert joined > colors(window, between)
+
+
+def test_paper_shows_the_whole_chart_in_light_colours(window: Any, opened: Opener, charts: Any) -> None:
+    window.media(prefers_color_scheme="dark")
+    opened(charts.changed())
+    window.settle("document.documentElement.dataset.theme === 'dark'")
+    window.run("""matchMedia('print').addEventListener('change', ({ matches }) => {
+        if (!matches) return;
+        const canvas = document.querySelector('canvas.plot'), [red] = canvas.getContext('2d').getImageData(0, 0, 1, 1).data;
+        const over = canvas.getBoundingClientRect().width - canvas.parentElement.clientWidth;
+        const buttons = [...document.querySelectorAll('button')].filter((button) => button.offsetParent);
+        window.paper = { over, red, buttons: buttons.length };
+    })""")
+    window.call("Page.printToPDF")
+    assert window.run("paper") == {"over": 0, "red": 255, "buttons": 0}
+    assert window.run("document.documentElement.dataset.theme") == "dark"
