@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
-from perfcore_view_kit.form import percent, shown, signed
+from perfcore_view_kit.form import percent, quantity, shown, signed
 from perfcore_view_kit.table import Cell, table
 
 from perfcore.errors import NotFoundError, PerfError
-from perfcore.text import quantity
 from perfcore_site_kit import code, paths, sentences
 from perfcore_site_kit.annotated import sources_path
 from perfcore_site_kit.branch import version_path

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from perfcore_view_kit.chart import sparkline
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import quantity, shown
 from perfcore_view_kit.table import Cell, table
 
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 from perfcore_site_kit import data, paths, sentences
 from perfcore_site_kit.paths import PagePath
 

@@ -8,12 +8,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfcore_view_kit.form import percent, shown, signed
+from perfcore_view_kit.form import percent, quantity, shown, signed
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change, MinorVersion
 from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 from perfcore_site_kit.branch import SeriesRow
 from perfcore_site_kit.data import BETTER, WORSE, Changes, ListedChange, Overview, SeriesState
 

@@ -10,12 +10,12 @@ from markupsafe import Markup
 from msgspec.structs import replace
 from perfcore_view_kit import machines
 from perfcore_view_kit.chart import ChartData, ChartOptions, Line, Mark, Rule
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import quantity, shown
 from perfcore_view_kit.history_chart import change_text
 
 from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 from perfcore_site_kit import data, levels, paths, sentences
 from perfcore_site_kit.branch import RANGE, range_path
 from perfcore_site_kit.change_list import change_row

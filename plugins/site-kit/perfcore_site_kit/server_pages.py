@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from markupsafe import Markup
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import quantity, shown
 from perfcore_view_kit.table import Cell, table
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.stored_results import Results
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.hookspecs import KINDS
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 from perfcore_site_kit import running, sentences
 from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.paths import PagePath

@@ -5,12 +5,11 @@ from __future__ import annotations
 import html
 
 from perfcore_view_kit import chart
-from perfcore_view_kit.form import framed
+from perfcore_view_kit.form import framed, quantity
 from perfcore_view_kit.page import page
 from perfcore_view_kit.runs import band_text
 from perfcore_view_kit.table import Cell, script, table
 
-from perfcore.text import quantity
 from perfcore_view_bars.bars import Amount, Bars
 from perfcore_view_bars.pictures import picture, summary
 

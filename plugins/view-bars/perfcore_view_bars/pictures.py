@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfcore_view_kit import svg
+from perfcore_view_kit.form import quantity
 from perfcore_view_kit.palette import LIGHT
 from perfcore_view_kit.svg import Axis
 
-from perfcore.text import quantity
 from perfcore_view_bars.bars import Amount, Bars
 
 _LABEL, _VALUE = 250, 90  # pixels for names and amounts

@@ -7,13 +7,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from perfcore_view_kit import chart, svg
-from perfcore_view_kit.form import framed, percent, shown
+from perfcore_view_kit.form import framed, percent, quantity, shown
 from perfcore_view_kit.page import page
 from perfcore_view_kit.palette import LIGHT
 from perfcore_view_kit.svg import Axis
 from perfcore_view_kit.table import Cell, script, table
 
-from perfcore.text import quantity
 from perfcore_view_compare.ranking import Row, log_ratio
 
 _WIDTH, _HEIGHT = 150, 18  # pixels of the picture of an interval

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from perfcore_view_kit.form import MINUS, percent
+from perfcore_view_kit.form import MINUS, percent, quantity
 
-from perfcore.text import clip, quantity
+from perfcore.text import clip
 from perfcore_view_flamegraph import palette
 from perfcore_view_flamegraph.palette import DARK, LIGHT
 

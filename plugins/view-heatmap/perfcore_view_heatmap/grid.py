@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 from perfcore_view_kit import machines
 from perfcore_view_kit.form import percent, shown
-from perfcore_view_kit.history_chart import title, unit_text
+from perfcore_view_kit.history_chart import common_title, titles, unit_text
 
 from perfcore.errors import NotFoundError
 from perfcore.text import plural
@@ -49,7 +49,8 @@ class Row:
 
 @attrs.frozen
 class Grid:
-    """Rows over versions, the row that moved farthest first. `largest` is the ratio at the end of the colours."""
+    """Rows over versions, the row that moved farthest first. `largest` is the ratio at the end of the colours,
+    `common` the metric and command of all rows, where these are of one suite."""
 
     rows: tuple[Row, ...]
     labels: tuple[str, ...]
@@ -57,6 +58,7 @@ class Grid:
     largest: float
     baseline: str
     left_out: int
+    common: str = ""
 
     @property
     def scale(self) -> str:
@@ -81,7 +83,11 @@ def grid(histories: Sequence[MetricHistory], baseline: str) -> Grid:
     """NotFoundError where no series has a value to compare with."""
     versions = _versions(histories)
     index = {version.id: at for at, version in enumerate(versions)}
-    rows = [row for series in histories if (row := _row(series, index, baseline)) is not None]
+    rows = [
+        row
+        for series, name in zip(histories, titles(histories), strict=True)
+        if (row := _row(series, name, index, baseline)) is not None
+    ]
     if not rows:
         raise NotFoundError("no series has positive values", hint="perf history lists the versions")
     ratios = [ratio for row in rows for at in range(len(versions)) if (ratio := row.ratio(at)) is not None]
@@ -93,6 +99,7 @@ def grid(histories: Sequence[MetricHistory], baseline: str) -> Grid:
         largest=min(_MOST, max(_LEAST, largest)),
         baseline=baseline,
         left_out=len(histories) - len(rows),
+        common=common_title(histories),
     )
 
 
@@ -108,7 +115,7 @@ def _versions(histories: Sequence[MetricHistory]) -> list[MinorVersion]:
     return sorted(ordered.values(), key=lambda version: version.date)
 
 
-def _row(series: MetricHistory, index: dict[str, int], baseline: str) -> Row | None:
+def _row(series: MetricHistory, name: str, index: dict[str, int], baseline: str) -> Row | None:
     """None for a series without positive values: it has no ratios."""
     by_version: dict[int, list[float]] = {}
     factors = machines.factors_of_series(series)
@@ -121,4 +128,4 @@ def _row(series: MetricHistory, index: dict[str, int], baseline: str) -> Row | N
     if not measured or len(measured) != sum(value is not None for value in values):
         return None
     base = measured[0] if baseline == FIRST else statistics.median(measured)
-    return Row(title(series), unit_text(series), tuple(values), base, len(factors))
+    return Row(name, unit_text(series), tuple(values), base, len(factors))

@@ -6,11 +6,10 @@ import html
 
 from perfcore_view_kit import chart, palette
 from perfcore_view_kit.colors import ink
-from perfcore_view_kit.form import framed, percent
+from perfcore_view_kit.form import framed, percent, quantity
 from perfcore_view_kit.page import embedded, page, source
 from perfcore_view_kit.table import Cell, script, table
 
-from perfcore.text import quantity
 from perfcore_view_heatmap.grid import Grid, Row
 from perfcore_view_heatmap.pictures import picture
 

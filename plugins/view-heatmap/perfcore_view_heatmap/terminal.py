@@ -27,7 +27,8 @@ def lines(made: Grid, *, columns: int | None) -> Iterator[str]:
         line = f"{name}{' ' * (widest - width(name))}  |{drawn}|  {percent(newest)}"
         yield clip(line, columns) if columns else line
     scale = (made.scale,) if made.scale else ()
-    for line in (f"{made.labels[0]} to {made.labels[-1]}, from the {made.baseline} value", *scale, LEGEND):
+    common = f"{made.common}, " if made.common else ""
+    for line in (f"{common}{made.labels[0]} to {made.labels[-1]}, from the {made.baseline} value", *scale, LEGEND):
         yield clip(line, columns) if columns else line
 
 

@@ -49,7 +49,8 @@ class HeatmapView:
         made = grid(subject.series, self.settings.baseline)
         match form_of(self.settings.format, output):
             case "html":
-                output.write(page.write(made, title=shown(self.settings.title or "Map of changes")))
+                heading = f"Map of changes: {made.common}" if made.common else "Map of changes"
+                output.write(page.write(made, title=shown(self.settings.title or heading)))
             case "svg":
                 output.write(pictures.picture(made, width=self.settings.width, alone=True))
             case _:

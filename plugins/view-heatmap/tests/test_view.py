@@ -53,6 +53,17 @@ def test_the_row_that_moved_farthest_comes_first_in_every_form() -> None:
     ElementTree.fromstring(shown(*EVERY, format="svg"))
 
 
+def test_benchmarks_of_one_suite_are_named_without_what_all_share() -> None:
+    suite = [histories.history(levels, resource=f"parse_{at}") for at, levels in enumerate(([1e7, 2e7], [1e7, 1e7]))]
+    lines = shown(*suite, width=90).splitlines()
+    assert [line.split()[0] for line in lines[:2]] == ["parse_0", "parse_1"]
+    assert lines[2].startswith(f"cpu of {suite[0].command}, ")
+    head = shown(*suite, format="html").partition("<figure")[0]
+    assert "<h1>Map of changes: cpu of ./gzip" in head
+    assert "<p>parse_0 moved farthest" in head
+    assert "parse_0: cpu of" in shown(suite[0], EVERY[0])
+
+
 def test_a_ratio_is_to_the_first_version_or_to_the_median() -> None:
     (row, *_) = grid([series("a", 1e7, 2e7, 2e7)], "median").rows
     assert [row.ratio(at) for at in range(3)] == [0.5, 1.0, 1.0]

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
-from perfcore_view_kit.form import percent, shown
+from perfcore_view_kit.form import percent, quantity, shown
 from perfcore_view_kit.history_chart import title
 from perfcore_view_kit.palette import MOST_LINES
 from perfcore_view_kit.profile_runs import chosen_metric, runs_by_metric, side_name, usable
 
 from perfcore.errors import NotFoundError
-from perfcore.text import quantity
 
 if TYPE_CHECKING:
     from perfcore.model import MetricHistory, Profile, ViewData

@@ -6,12 +6,12 @@ import html
 from collections.abc import Sequence
 
 from perfcore_view_kit import chart
-from perfcore_view_kit.form import framed
+from perfcore_view_kit.form import framed, quantity
 from perfcore_view_kit.page import page
 from perfcore_view_kit.runs import ENOUGH, median_interval, range_coverage
 from perfcore_view_kit.table import table
 
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 from perfcore_view_histogram.groups import Group, Panel
 from perfcore_view_histogram.pictures import picture
 

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING
 
 from perfcore_view_kit import machines
 from perfcore_view_kit.chart import ChartData, ChartOptions, chart, scripts, sparkline, still, styles
-from perfcore_view_kit.form import framed, shown
+from perfcore_view_kit.form import framed, quantity, shown
 from perfcore_view_kit.history_chart import (
     change_text,
+    common_title,
     decision_on,
     history_chart,
     standing,
     title,
+    titles,
     undecided,
     unit_text,
 )
 from perfcore_view_kit.page import page
 
 from perfcore.analysis import verdict_text
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 
 if TYPE_CHECKING:
     from perfcore.model import Change, MetricHistory, ViewData
@@ -89,21 +91,23 @@ def _overview(subject: ViewData, ordered: Sequence[MetricHistory], names: Sequen
     heads = ("Series", "Last change", "Size", "Newest", "Shape")
     head = "".join(f'<th scope="col"{_text_class(at in (0, 1, 2))}>{word}</th>' for at, word in enumerate(heads))
     rows = "".join(
-        _overview_row(subject, series, name if number < drawn else "")
-        for number, (series, name) in enumerate(zip(ordered, names, strict=True))
+        _overview_row(subject, series, label, name if number < drawn else "")
+        for number, (series, label, name) in enumerate(zip(ordered, titles(ordered), names, strict=True))
     )
+    common = common_title(ordered)
+    heading = html.escape(f"All series: {common}" if common else "All series")
     return (
-        '<section aria-labelledby="overview"><h2 id="overview">All series</h2>'
+        '<section aria-labelledby="overview"><h2 id="overview">' + heading + "</h2>"
         '<div class="scroll" tabindex="0" role="group" aria-label="All series"><table class="overview">'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>\n"
     )
 
 
-def _overview_row(subject: ViewData, series: MetricHistory, name: str) -> str:
+def _overview_row(subject: ViewData, series: MetricHistory, label: str, name: str) -> str:
     change = _last_change(series, subject.accepted)
     medians = machines.medians_by(series, machines.factors_of_series(series))
     newest = next((median for median in reversed(medians) if median is not None), None)
-    label = html.escape(title(series))
+    label = html.escape(label)
     words = "" if change is None else f"{_sign(change)} {verdict_text.word(change)} at {shown(change.target)}"
     if change is not None and (decision := decision_on(change, subject.accepted, subject.decided)):
         words += f", {decision}"

@@ -60,6 +60,15 @@ def test_the_first_sentence_answers_before_any_chart() -> None:
     assert "None of 2 series became worse" in page(histories.steady(), histories.unmeasured())
 
 
+def test_the_rows_of_a_suite_do_not_repeat_what_all_share() -> None:
+    suite = [histories.history([1e7] * 3, resource=name) for name in ("parse", "write")]
+    text = words(page(*suite))
+    assert f"All series: cpu of {suite[0].command}" in text
+    assert re.search(r"\|parse\|.*\|write\|", text)
+    assert "parse: cpu of" in text  # above its chart, which stands alone
+    assert "All series|" in words(page(*EVERY))
+
+
 def test_versions_of_one_second_are_told_in_their_order() -> None:
     series = histories.history([1e7] * 3)
     ids = ("c0" * 20, "b0" * 20, "a0" * 20)

@@ -38,8 +38,8 @@ function ticksOf(low, high, most, unit) {
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const ticks = [];
   for (let at = Math.ceil(low / factor / step - 1e-9); at * step <= high / factor + 1e-9 * step && ticks.length < 50; at++) {
-    const text = digits > 9 ? (at * step).toPrecision(3) : (at * step).toFixed(Math.min(digits, 9));
-    ticks.push({ value: at * step * factor, text: text + name });
+    const isLong = digits > 8 || Math.abs(at * step) >= 1e9; // it would be wider than the room beside the axis
+    ticks.push({ value: at * step * factor, text: withMinus(isLong ? shortExponent(at * step) : (at * step).toFixed(digits)) + name });
   }
   return ticks;
 }

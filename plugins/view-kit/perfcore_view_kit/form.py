@@ -45,6 +45,12 @@ def percent(ratio: float) -> str:
     return texts.percent(ratio).replace("-", MINUS)
 
 
+def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
+    """An amount as `perfcore.text.quantity` writes it, with a minus sign if it is negative."""
+    text = texts.quantity(value, unit, digits)
+    return text if value is None or value >= 0 else text.replace("-", MINUS, 1)
+
+
 def signed(amount: float, unit: str) -> str:
     """`+12.3 ms` or `−12.3 ms`, for the difference of two amounts."""
     return ("+" if amount > 0 else MINUS if amount < 0 else "") + texts.quantity(abs(amount), unit)

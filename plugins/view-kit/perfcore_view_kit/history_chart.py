@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from perfcore.analysis import verdict_text
 from perfcore.model import EMPTY
 from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 from perfcore_view_kit import machines
 from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
-from perfcore_view_kit.form import percent, shown
+from perfcore_view_kit.form import percent, quantity, shown
 from perfcore_view_kit.palette import MOST_LINES
 from perfcore_view_kit.runs import band_text, interval_of_ordered, median_of_ordered
 
@@ -104,6 +104,20 @@ def title(series: MetricHistory) -> str:
     """`cpu of ./gzip`; for a benchmark or a function `parse: cpu of ./gzip`."""
     name = f"{series.resource}: {series.metric}" if series.resource else series.metric
     return shown(f"{name} of {series.command}")
+
+
+def common_title(histories: Sequence[MetricHistory]) -> str:
+    """`cpu of ./gzip` for several benchmarks of one metric and one command; empty for others."""
+    kinds = {(series.metric, series.command) for series in histories}
+    names = {series.resource for series in histories}
+    is_suite = len(kinds) == 1 and len(names) == len(histories) > 1 and all(names)
+    return shown("{} of {}".format(*kinds.pop())) if is_suite else ""
+
+
+def titles(histories: Sequence[MetricHistory]) -> list[str]:
+    """The titles of series that stand together, without what `common_title` says of all."""
+    is_suite = bool(common_title(histories))
+    return [shown(series.resource) if is_suite else title(series) for series in histories]
 
 
 def standing(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> list[Change]:

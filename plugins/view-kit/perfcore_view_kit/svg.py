@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from perfcore_view_kit.form import MINUS
 from perfcore_view_kit.palette import LIGHT
 
 Value: TypeAlias = float | None
@@ -74,7 +75,9 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
             x = round(self.x(value)) + 0.5
             yield line(x, bottom, x, bottom + 4, "grid")
             half = len(words) * LETTER / 2
-            yield text(min(self.width - half, max(half, x)), bottom + 17, words, "middle")
+            # At the ends of a picture a text in the middle of its point would be cut off.
+            at, anchor = (self.width - 2, "end") if x + half > self.width - 2 else (max(half, x), "middle")
+            yield text(at, bottom + 17, words, anchor)
         yield line(left - 0.5, self.y.end, left - 0.5, bottom, "grid")
 
 
@@ -128,12 +131,14 @@ def ticks(low: float, high: float, most: int, unit: str = "") -> list[tuple[floa
     first = math.ceil(low / factor / step - 1e-9)
     last = math.floor(high / factor / step + 1e-9)
     return [
-        (
-            at * step * factor,
-            (f"{at * step:.{digits}f}" if digits < 9 and at * step < 1e9 else f"{at * step:.3g}") + name,
-        )
-        for at in range(first, min(last, first + 50) + 1)
+        (at * step * factor, _tick_text(at * step, digits) + name) for at in range(first, min(last, first + 50) + 1)
     ]
+
+
+def _tick_text(value: float, digits: int) -> str:
+    # Longer ones would be wider than the room beside the axis.
+    text = f"{abs(value):.{digits}f}" if digits < 9 and abs(value) < 1e9 else f"{abs(value):.3g}"
+    return MINUS + text if value < 0 else text
 
 
 def _scale(size: float, unit: str) -> tuple[float, str]:

@@ -7,13 +7,20 @@ const UNIT_SCALES = {
   "": [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]],
 };
 
-function shortNumber(value) {
-  const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e6) return String(value);
-  if (size >= 1e-4 && size < 1e12) return String(Number(value.toPrecision(3)));
+/** Three digits and a power of ten, as Python writes them. */
+function shortExponent(value) {
   const [digits, power] = value.toExponential(2).split("e");
   return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
+
+function shortNumber(value) {
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e6) return String(value);
+  return size >= 1e-4 && size < 1e12 ? String(Number(value.toPrecision(3))) : shortExponent(value);
+}
+
+/** A number with a minus sign if it is negative, which the hyphen is not. */
+const withMinus = (digits) => digits.replace(/^-/, "−");
 
 /** The factor and the name of a unit in which this amount is written. */
 function unitScale(size, unit) {
@@ -26,7 +33,7 @@ function unitScale(size, unit) {
 function quantityText(value, unit) {
   if (value === null || Number.isNaN(value)) return "-";
   const [factor, name] = unitScale(Math.abs(value), unit);
-  return shortNumber(factor === 1 ? value : value / factor) + name;
+  return withMinus(shortNumber(factor === 1 ? value : value / factor)) + name;
 }
 
 function pluralText(count, noun) {

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from perfcore_testing import histories
 from perfcore_testing.pages import violations
 from perfcore_view_kit.chart import ChartData, ChartOptions, Rule, chart, scripts, styles
+from perfcore_view_kit.form import quantity
 from perfcore_view_kit.history_chart import history_chart
 from perfcore_view_kit.page import page
-
-from perfcore.text import quantity
+from perfcore_view_kit.svg import ticks
 
 Opener = Callable[..., str]
 CANARY = "window.hacked = true"
@@ -292,7 +292,7 @@ def test_values_become_a_table_when_it_is_opened(window: Any, opened: Opener, ch
     assert window.run("document.querySelectorAll('table.values tbody tr').length") == 400
 
 
-def test_amounts_are_written_as_on_the_terminal(window: Any, opened: Opener, charts: Any) -> None:
+def test_amounts_are_written_as_in_the_tables(window: Any, opened: Opener, charts: Any) -> None:
     opened(charts.changed())
     for unit in ("ns", "s", "B", "", "1", "items"):
         for amount in (0, 1, 0.5, 12.345, 999, 1234, 9999, 10_000, 123_456, 1.5e6, 2.5e9, 3e12, 1e-5, -42, 1 / 3):
@@ -396,7 +396,8 @@ def test_paper_shows_the_whole_chart_in_light_colours(window: Any, opened: Opene
     window.settle("document.documentElement.dataset.theme === 'dark'")
     window.run("""matchMedia('print').addEventListener('change', ({ matches }) => {
         if (!matches) return;
-        const canvas = document.querySelector('canvas.plot'), [red] = canvas.getContext('2d').getImageData(0, 0, 1, 1).data;
+        const canvas = document.querySelector('canvas.plot');
+        const [red] = canvas.getContext('2d').getImageData(0, 0, 1, 1).data;
         const over = canvas.getBoundingClientRect().width - canvas.parentElement.clientWidth;
         const buttons = [...document.querySelectorAll('button')].filter((button) => button.offsetParent);
         window.paper = { over, red, buttons: buttons.length };
@@ -404,3 +405,14 @@ def test_paper_shows_the_whole_chart_in_light_colours(window: Any, opened: Opene
     window.call("Page.printToPDF")
     assert window.run("paper") == {"over": 0, "red": 255, "buttons": 0}
     assert window.run("document.documentElement.dataset.theme") == "dark"
+
+
+@pytest.mark.parametrize(("low", "high"), [(-9.0, -4.0), (1e12, 5e12), (-4e12, 1e12), (0.1, 0.3)])
+def test_the_axis_has_the_texts_of_the_still_picture(
+    window: Any, opened: Opener, charts: Any, low: float, high: float
+) -> None:
+    opened(charts.changed())
+    texts = window.run(f"ticksOf({low!r}, {high!r}, 5, 's').map(({{ text }}) => text)")
+    assert texts == [text for _, text in ticks(low, high, 5, "s")]
+    assert max(map(len, texts)) < 10
+    assert not any(text.startswith("-") for text in texts)

@@ -44,6 +44,13 @@ def test_ticks_have_the_units_of_the_terminal(amount: float, unit: str) -> None:
     assert all(text.endswith(name) for _, text in svg.ticks(0, amount, 4, unit))
 
 
+def test_the_last_label_ends_within_the_picture() -> None:
+    frame = svg.frame((0.0, 30.0), (0.0, 1.0))
+    last = list(frame.grid("", [(0.0, "0" * 10), (30.0, "9" * 10)]))[-2]
+    assert 'text-anchor="end"' in last
+    assert float(re.search(r' x="([\d.]+)"', last)[1]) <= frame.width  # type: ignore[index]
+
+
 @given(st.lists(st.none() | FINITE, max_size=400), st.integers(1, 50))
 def test_reduction_keeps_the_extremes_and_the_order(values: list[float | None], width: int) -> None:
     made = svg.columns(values, (), (), width, lambda at: at * width / len(values))

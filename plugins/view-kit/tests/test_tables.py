@@ -6,9 +6,8 @@ import random
 
 import pytest
 from perfcore_view_kit.chart_tables import quantities
+from perfcore_view_kit.form import quantity
 from perfcore_view_kit.table import Cell, table
-
-from perfcore.text import quantity
 
 _AMOUNTS = (
     0.0,
@@ -42,3 +41,9 @@ def test_quantities_of_one_unit_are_written_as_everywhere(unit: str) -> None:
     text = quantities(unit)
     for amount in (*_AMOUNTS, *(draw.lognormvariate(0, 12) for _ in range(500))):
         assert text(amount) == quantity(amount, unit)
+
+
+def test_a_name_may_be_broken_between_its_words() -> None:
+    assert ">bench_<wbr>text.<wbr>time_<wbr>words</th>" in table(
+        "Benchmarks", ("Name", "Value"), [("bench_text.time_words", "1")]
+    )

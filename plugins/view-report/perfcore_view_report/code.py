@@ -9,14 +9,14 @@ from perfcore_command_diff import build_folders, engine, scaling
 from perfcore_diff_amounts import Amounts
 from perfcore_view_flamegraph import embedded
 from perfcore_view_flamegraph.graph import SIDES
-from perfcore_view_kit.form import percent, shown, signed
+from perfcore_view_kit.form import percent, quantity, shown, signed
 from perfcore_view_kit.table import table
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import ViewData
 from perfcore.model.record import replace
 from perfcore.profile.stacks import has_stacks
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 
 if TYPE_CHECKING:
     from perfcore_command_diff.engine import DiffRow, DiffTable

@@ -15,7 +15,7 @@ from perfcore_view_histogram.page import HEAD as RUNS_HEAD
 from perfcore_view_histogram.page import row as runs_row
 from perfcore_view_histogram.pictures import picture
 from perfcore_view_kit import chart
-from perfcore_view_kit.form import framed, shown, with_minus
+from perfcore_view_kit.form import framed, quantity, shown, with_minus
 from perfcore_view_kit.history_chart import change_text, history_chart, standing, undecided
 from perfcore_view_kit.page import page
 from perfcore_view_kit.table import table
@@ -23,7 +23,7 @@ from perfcore_view_kit.table import table
 from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
 from perfcore.model import ViewData
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 from perfcore_view_report import code, machines
 
 if TYPE_CHECKING:

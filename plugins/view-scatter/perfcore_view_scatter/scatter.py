@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from perfcore_view_kit.chart import ChartData, Level, Line
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import quantity, shown
 from perfcore_view_kit.palette import MOST_LINES
 from perfcore_view_kit.profile_runs import chosen_metric, side_name, sums_by_run, usable
 from perfcore_view_kit.runs import band_text, median_interval
 
 from perfcore.errors import NotFoundError
 from perfcore.profile import benchmarks
-from perfcore.text import brief, plural, quantity
+from perfcore.text import brief, plural
 from perfcore_view_scatter.models import Fit, best_fits
 
 if TYPE_CHECKING:
