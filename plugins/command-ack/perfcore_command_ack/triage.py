@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import getpass
+import itertools
 import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,10 +17,10 @@ from typing import Any
 
 import attrs
 from msgspec.structs import asdict
-from perfcore_check_kit import history, short_histories
+from perfcore_check_kit import history
 from perfcore_command_check.companions import came_with
 from perfcore_command_kit import decisions
-from perfcore_command_kit.standings import Standings
+from perfcore_command_kit.standings import Standings, fixing_changes, settled
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.stored_results import Result, Results, headlines
@@ -204,23 +205,9 @@ def stored_changes(repository: Repository, head: str | None = None) -> tuple[Tri
     changes = {change.id: change for results in by_version.values() for change in headlines(results)}
     fixes = {decision.fixed_in for decision in decisions.newest(repository.store).values() if decision.fixed_in}
     measured = {version for version in fixes if repository.entries(version)}
-    later = [c for version in measured for result in by_version.get(version, ()) for c in result.changes]
-    settled = [_undone(change, later) for change in changes.values()]
-    return tuple(sorted(triaged(repository, settled, head, measured), key=_by_urgency))
-
-
-def _undone(change: Change, fixes: Iterable[Change]) -> Change:
-    """The change as it stands beside what was stored later, of versions that fix something: a check that compares one
-    version with another stores that it became faster, and not what that undid."""
-    series = change.config_id, change.metric, change.resource
-    return next(
-        (
-            replace(change, undone=fix.latest or fix.target)
-            for fix in fixes
-            if (fix.config_id, fix.metric, fix.resource) == series and short_histories.takes_back(fix, change)
-        ),
-        change,
-    )
+    later = fixing_changes(itertools.chain.from_iterable(by_version.values()), measured)
+    as_fixed = [settled(change, later) for change in changes.values()]
+    return tuple(sorted(triaged(repository, as_fixed, head, measured), key=_by_urgency))
 
 
 def find(prefix: str, ids: Iterable[str]) -> str:

@@ -130,6 +130,7 @@ def test_a_fix_is_named_and_has_to_show(slower: Project) -> None:
     slower.perf("check", "all", code=1)
     (row,) = slower.perf("check", "triage", "--json", "--open").json["changes"]
     assert (row["state"], row["reopened"]) == ("reopened", f"the fix in {head[:10]} does not show yet")
+    assert f"(reopened: the fix in {head[:10]} does not show yet)" in slower.perf("log").out
 
 
 def test_a_fix_shows_where_only_its_version_was_compared(slower: Project) -> None:
@@ -141,6 +142,7 @@ def test_a_fix_shows_where_only_its_version_was_compared(slower: Project) -> Non
     slower.perf("check")
     rows = {row["change"]: row["state"] for row in slower.perf("check", "triage", "--json").json["changes"]}
     assert rows[row["change"]] == "fixed"
+    assert "(fixed)" in slower.perf("log").out
 
 
 def test_decisions_travel_with_push_and_the_later_one_counts(slower: Project, tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
+from perfcore_check_kit import short_histories
 
 from perfcore.analysis import note_keys
+from perfcore.analysis.stored_results import Result, Results
 from perfcore.errors import PerfError
 from perfcore.model import Change, MinorVersion
 from perfcore.model.decisions import FIXED, Decision, Standing
@@ -21,6 +23,8 @@ from perfcore.repository.repository import Repository
 from perfcore.store import notes
 from perfcore.text import percent
 from perfcore_command_kit import decisions
+
+__all__ = ["Standings", "fixing_changes", "settled"]
 
 # More runs move an estimate within its interval, and the first estimate flatters what was picked for its size. What is
 # for certain half as much again is not the change that somebody looked at.
@@ -46,10 +50,14 @@ class Standings(msgspec.Struct, frozen=True):
         in_file = (repository.root / note_keys.ACCEPTED_FILE).exists()
         return cls(repository, today or datetime.datetime.now(datetime.UTC).date().isoformat(), head, known, in_file)
 
-    def on(self, changes: Collection[Change], measured: Collection[str] = ()) -> dict[str, Standing]:
+    def on(self, changes: Collection[Change], measured: Collection[str] | None = None) -> dict[str, Standing]:
         """The decisions on these changes, by the id of the change. `changes` are all that are known, as a later one
-        reopens an earlier one; `measured` are the full ids of the versions in which they were looked for."""
+        reopens an earlier one; `measured` are the full ids of the versions in which they were looked for. None: they
+        are stored ones, to be seen beside what was stored of the versions that fix them."""
         decided = decisions.of_changes(changes, self.known)
+        if measured is None:
+            measured, later = self._fixes(decided.values())
+            changes = [settled(change, later) for change in changes]
         standings = {
             change.id: Standing(decision, self._reopened(decision, change, measured))
             for change in changes
@@ -63,6 +71,14 @@ class Standings(msgspec.Struct, frozen=True):
                 if id not in standings or not standings[id].silences:
                     standings[id] = Standing(acceptance)
         return standings | self._moved_on(changes, standings)
+
+    def _fixes(self, decided: Iterable[Decision]) -> tuple[set[str], list[Change]]:
+        """Which fixes were measured, and the changes that checks stored of these versions."""
+        fixes = {decision.fixed_in for decision in decided if decision.state == FIXED}
+        measured = {version for version in fixes if self.repository.entries(version)}
+        if not measured:
+            return measured, []
+        return measured, fixing_changes(Results(self.repository.store, self.repository.vcs_name).every(), measured)
 
     def _reopened(self, decision: Decision, change: Change, measured: Collection[str]) -> str:
         if decision.until_date and decision.until_date < self.today:
@@ -155,3 +171,22 @@ def _is_beyond(later: Change, change: Change) -> bool:
 def _is_later(later: Change, change: Change, order: Mapping[str, int]) -> bool:
     ends = later.target[:10], change.target[:10]
     return all(end in order for end in ends) and order[ends[0]] > order[ends[1]]
+
+
+def fixing_changes(results: Iterable[Result], fixes: Collection[str]) -> list[Change]:
+    """The changes that checks stored of the versions that fix something."""
+    return [change for result in results if result.version in fixes for change in result.changes]
+
+
+def settled(change: Change, fixes: Iterable[Change]) -> Change:
+    """The change as it stands beside what was stored later, of versions that fix something: a check that compares one
+    version with another stores that it became faster, and not what that undid."""
+    series = change.config_id, change.metric, change.resource
+    return next(
+        (
+            replace(change, undone=fix.latest or fix.target)
+            for fix in fixes
+            if (fix.config_id, fix.metric, fix.resource) == series and short_histories.takes_back(fix, change)
+        ),
+        change,
+    )

@@ -22,10 +22,13 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decided(
-    repository: Repository, changes: Collection[Change], head: str | None = None, measured: Collection[str] = ()
+    repository: Repository,
+    changes: Collection[Change],
+    head: str | None = None,
+    measured: Collection[str] | None = None,
 ) -> Decided:
     """The decisions on these changes as they stand at a version (None: the one that is checked out). `measured` are the
-    full ids of the versions in which the changes were looked for."""
+    full ids of the versions in which the changes were looked for; None: the changes are stored ones."""
     standings = Standings.of(repository, head).on(changes, measured)
     return Decided(
         accepted={id: _reason(standing.decision) for id, standing in standings.items() if standing.silences},
