@@ -6,6 +6,8 @@ from perfcore.model.record import Record
 
 CONFIRMED, ACCEPTED, FIXED, FALSE_ALARM, ENVIRONMENT = "confirmed", "accepted", "fixed", "false alarm", "environment"
 WITHDRAWN = "new"
+SILENT = {ACCEPTED: "accepted", FALSE_ALARM: "a false alarm", ENVIRONMENT: "explained by the environment"}
+"""The states by which a change fails no check, in words. A confirmed change is a regression, and a fix has to show."""
 
 
 class Decision(Record, frozen=True, kw_only=True):

@@ -180,9 +180,7 @@ def concat(tables: Sequence[Table]) -> Table:
     if len(tables) == 1:
         return first
     refuse_unlike([[column.spec for column in table.columns] for table in tables], f"table {first.name!r}")
-    columns = []
-    for spec in (column.spec for column in first.columns):
-        columns.append(concat_columns(spec, [table[spec.name] for table in tables]))
+    columns = [concat_columns(column.spec, [table[column.spec.name] for table in tables]) for column in first.columns]
     return Table(first.name, tuple(columns), sum(table.rows for table in tables))
 
 

@@ -269,7 +269,7 @@ def test_a_degradation_that_was_undone_fails_nothing(history: Here) -> None:
         history.register(_profile(number, 5e6), created=profiles.CREATED + number)
     done = history.perf("check", "all")
     assert "undone in" in done.out
-    assert "1 reverted" in done.out
+    assert "1 undone" in done.out
 
 
 def test_rules_choose_the_check(history: Here) -> None:

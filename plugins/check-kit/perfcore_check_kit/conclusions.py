@@ -14,15 +14,15 @@ def of_comparisons(changes: Sequence[Change], allowed: int = 0) -> str:
     primary = [change for change in changes if change.primary and not change.contract and not change.until]
     if not primary and not allowed:
         return "nothing was compared"
-    reverted = sum(bool(change.undone) for change in primary)
+    undone = sum(bool(change.undone) for change in primary)
     counts = Counter(change.kind for change in primary if not change.undone)
     parts = [
         plural(counts["degradation"], "regression"),
         plural(counts["optimization"], "improvement"),
         f"{counts['same']} unchanged",
     ]
-    if reverted:
-        parts.append(f"{reverted} reverted")
+    if undone:
+        parts.append(f"{undone} undone")
     if counts["cannot tell"]:
         parts.append(f"{counts['cannot tell']} inconclusive")
     others = sum(c.kind == "degradation" and not c.primary and not c.contract for c in changes)
@@ -62,8 +62,8 @@ def of_history(changes: Sequence[Change], series: int, versions: int) -> str:
         return f"{scanned}: no change" + (" of a primary metric" if changed else "") + suffix
     lasting = [change.kind for change in primary if not change.undone]
     counts = plural(lasting.count("degradation"), "regression"), plural(lasting.count("optimization"), "improvement")
-    reverted = len(primary) - len(lasting)
-    return f"{scanned}: {', '.join(counts)}" + (f", {reverted} reverted" if reverted else "") + suffix
+    undone = len(primary) - len(lasting)
+    return f"{scanned}: {', '.join(counts)}" + (f", {undone} undone" if undone else "") + suffix
 
 
 def _slow(changes: Sequence[Change]) -> list[str]:

@@ -88,7 +88,7 @@ def test_a_regression_that_a_later_version_took_back_fails_no_build(project: Pro
     assert (slower.kind, slower.undone, faster.undone) == ("degradation", versions[3], "")
     assert f"undone in {versions[3][:10]}" in slower.evidence
     assert result.exit_code == 0
-    assert "0 regressions, 1 improvement, 1 unchanged, 1 reverted" in result.conclusion
+    assert "0 regressions, 1 improvement, 1 unchanged, 1 undone" in result.conclusion
 
 
 @pytest.mark.parametrize("levels", [[10, 13], [10, 13, 11.8], [10, 13, 8], [13, 10, 13]])

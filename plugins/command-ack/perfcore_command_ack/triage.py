@@ -26,7 +26,17 @@ from perfcore.analysis import verdict_text
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.errors import AmbiguousError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.model import Change
-from perfcore.model.decisions import ACCEPTED, CONFIRMED, ENVIRONMENT, FALSE_ALARM, FIXED, WITHDRAWN, Decision, Standing
+from perfcore.model.decisions import (
+    ACCEPTED,
+    CONFIRMED,
+    ENVIRONMENT,
+    FALSE_ALARM,
+    FIXED,
+    SILENT,
+    WITHDRAWN,
+    Decision,
+    Standing,
+)
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
@@ -39,7 +49,6 @@ __all__ = [
     "FALSE_ALARM",
     "FIXED",
     "REOPENED",
-    "SILENT",
     "STATES",
     "WITHDRAWN",
     "TriageResult",
@@ -58,8 +67,6 @@ __all__ = [
 SCHEMA = 1  # of the JSON documents
 STATES = (CONFIRMED, ACCEPTED, FIXED, FALSE_ALARM, ENVIRONMENT, WITHDRAWN)
 """What can be decided about a change; the last one withdraws what was decided."""
-SILENT = frozenset({ACCEPTED, FALSE_ALARM, ENVIRONMENT})
-"""The states in which a change fails no check. A confirmed change is a regression, and a fix has to show."""
 REOPENED = "reopened"
 _WHOLE = re.compile(r"[0-9a-f]{20,64}")  # an id that was copied whole: checks give 20 digits, SHA-256 has 64
 _SIZE = re.compile(r"\+?(\d{1,6}(?:\.\d{1,6})?)\s?%")

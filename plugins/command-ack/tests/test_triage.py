@@ -68,7 +68,7 @@ def test_nothing_is_decided_at_first(slower: Project) -> None:
         ("confirmed", "slower", ""),
         ("accepted", "accepted", "1 change accepted"),
         ("false-alarm", "false alarm", "1 change a false alarm"),
-        ("environment", "environment", "1 change of the environment"),
+        ("environment", "environment", "1 change explained by the environment"),
     ],
 )
 def test_the_state_is_shown_by_every_command(slower: Project, state: str, word: str, passes: str) -> None:

@@ -10,15 +10,13 @@ from perfcore_check_kit import conclusions
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
-from perfcore.model.decisions import ENVIRONMENT, FALSE_ALARM, Standing
+from perfcore.model.decisions import SILENT, Standing
 from perfcore.text import percent, plural, printable, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perfcore.model import Change, Unpaired
-
-_DECIDED = {FALSE_ALARM: "a false alarm", ENVIRONMENT: "of the environment"}
 
 
 def size(change: Change) -> str:
@@ -120,4 +118,4 @@ def _difference(change: Change) -> float:
 def _states(result: CheckResult) -> str:
     """`accepted`, or what else people decided by which changes fail no check."""
     states = sorted({decision.state for decision in result.accepted.values()})
-    return " or ".join(_DECIDED.get(state) or printable(state) for state in states)
+    return " or ".join(SILENT.get(state) or printable(state) for state in states)

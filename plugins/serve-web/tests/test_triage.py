@@ -65,7 +65,7 @@ def test_a_size_is_an_end_as_it_is_written_everywhere(waiting: tuple[Served, str
 
 @pytest.mark.parametrize(
     ("state", "sentence"),
-    [("false alarm", "which is a false alarm"), ("environment", "which the environment explains")],
+    [("false alarm", "which is a false alarm"), ("environment", "which is explained by the environment")],
 )
 def test_pages_name_the_decision_that_was_made(waiting: tuple[Served, str, str], state: str, sentence: str) -> None:
     server, cookie, path = waiting

@@ -12,7 +12,7 @@ from perfcore_view_kit.form import percent, quantity, shown, signed
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change, MinorVersion
-from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
+from perfcore.model.decisions import SILENT
 from perfcore.text import plural
 from perfcore_site_kit.branch import SeriesRow
 from perfcore_site_kit.data import BETTER, WORSE, Changes, ListedChange, Overview, SeriesState
@@ -27,11 +27,6 @@ SIGNS: Mapping[str, str] = {
     "same": "=",
     "inconclusive": "?",
     "not measured": "○",
-}
-_DECISIONS = {
-    ACCEPTED: ", which was accepted",
-    FALSE_ALARM: ", which is a false alarm",
-    ENVIRONMENT: ", which the environment explains",
 }
 _MOST = 40  # characters of a name within a sentence
 
@@ -90,7 +85,7 @@ def series(state: SeriesState) -> str:
         reason = "its history is too short to tell" if row.is_short else f"no change in {plural(row.points, 'version')}"
         return f"{'Not known' if row.is_short else 'No'}: {reason}; {current}."
     answer = {"slower": "Yes", "faster": "No"}.get(state.status, "No")
-    accepted = _DECISIONS.get(state.decision, "")
+    accepted = f", which is {SILENT[state.decision]}" if state.decision in SILENT else ""
     return f"{answer}: {verdict_text.word(change)} {size_of(change)} since {shown(change.target)}{accepted}; {current}."
 
 
@@ -222,7 +217,7 @@ def status_of(listed: ListedChange) -> str:
     if listed.decided:
         return listed.decided
     if listed.change.undone:
-        return f"reverted by {listed.change.undone[:10]}"
+        return f"undone in {listed.change.undone[:10]}"
     return "new" if listed.stands else ""
 
 

@@ -94,7 +94,7 @@ def _interval(row: Row, axis: Axis, y: float) -> Iterator[str]:
         x = axis.end - 2 if effect > 0 else axis.begin + 2
         yield svg.text(x, y + 4, "▶" if effect > 0 else "◀", "middle", row.side, color=color)
     else:
-        hollow = row.side == "other" or row.accepted
+        hollow = row.side == "other" or row.settled
         yield svg.dot(axis(effect), y, row.side, color=color, hollow=hollow, radius=3.5)
 
 

@@ -11,11 +11,10 @@ from perfcore_view_kit.history_chart import decision_on, silencing_state
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
-from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
+from perfcore.model.decisions import SILENT
 from perfcore.text import plural
 
 WORSE, BETTER = ("degradation", "drift"), ("optimization", "improving drift")
-_DECIDED = {ACCEPTED: "accepted", FALSE_ALARM: "a false alarm", ENVIRONMENT: "of the environment"}
 _SAME, _INCONCLUSIVE = "same", "cannot tell"
 
 
@@ -30,9 +29,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     state: str = ""
 
     @property
-    def accepted(self) -> bool:
-        """Whether it fails no check by what people decided."""
-        return bool(self.state)
+    def settled(self) -> bool:
+        """Whether it fails no check, by what people decided or as a later version undid it."""
+        return bool(self.state or self.change.undone)
 
     @property
     def word(self) -> str:
@@ -42,9 +41,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def sign(self) -> str:
         """A shape beside the word: up is worse, down is better."""
         if self.change.kind in WORSE:
-            return "△" if self.accepted else "▲"
+            return "△" if self.settled else "▲"
         if self.change.kind in BETTER:
-            return "▽" if self.accepted else "▼"
+            return "▽" if self.settled else "▼"
         return {_SAME: "=", _INCONCLUSIVE: "?"}.get(self.change.kind, "◆")
 
     @property
@@ -89,7 +88,9 @@ def summary(ranked: Sequence[Row]) -> str:
     for row in ranked:
         counts[row.word] = counts.get(row.word, 0) + 1
     accepted = [row.state for row in ranked if row.state]
-    states = " or ".join(_DECIDED[state] for state in _DECIDED if state in accepted)
+    states = " or ".join(words for state, words in SILENT.items() if state in accepted)
+    undone = sum(bool(row.change.undone) for row in ranked)
     parts = [f"{count} {word}" for word, count in counts.items()]
-    suffix = f"; {len(accepted)} of these {states}" if accepted else ""
-    return f"{plural(len(ranked), 'comparison')}: {', '.join(parts)}{suffix}."
+    settled = [(len(accepted), states), (undone, "undone in a later version")]
+    suffix = " and ".join(f"{count} of these {state}" for count, state in settled if count)
+    return f"{plural(len(ranked), 'comparison')}: {'; '.join(filter(None, (', '.join(parts), suffix)))}."

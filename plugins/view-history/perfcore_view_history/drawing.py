@@ -102,7 +102,7 @@ def _row(change: Change, subjects: Mapping[str, str], decision: str) -> tuple[st
         clip(printable(subjects.get(change.target, "")), _SUBJECT),
         _range(change),
         _machine(change) if change.kind == "machine" else printable(change.reason),
-        f"(reverted by {printable(change.undone[:_SHORT])})" if change.undone else "",
+        f"(undone in {printable(change.undone[:_SHORT])})" if change.undone else "",
         f"({decision})" if decision else "",
     )
 

@@ -39,7 +39,7 @@ def test_a_function_names_its_metric_and_versions_without_it_are_counted() -> No
     text = shown(histories.function(), ascii=True)
     assert text.startswith("Parser.parse: samples of ")
     assert "4 of 5 versions, 25 to 75, now 75" in text
-    assert "(reverted by 0404040404)" in text
+    assert "(undone in 0404040404)" in text
 
 
 def test_versions_without_any_value_are_said_to_be_so() -> None:

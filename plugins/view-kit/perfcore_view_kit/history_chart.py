@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
 from perfcore.model import EMPTY
-from perfcore.model.decisions import ACCEPTED, ENVIRONMENT, FALSE_ALARM
+from perfcore.model.decisions import ACCEPTED, SILENT
 from perfcore.text import plural
 from perfcore_view_kit import machines
 from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
@@ -141,11 +141,11 @@ def decision_on(change: Change, accepted: Mapping[str, str], decided: Mapping[st
 
 
 def silencing_state(change: Change, accepted: Mapping[str, str], decided: Mapping[str, str]) -> str:
-    """`accepted`, `false alarm` or `environment`: by which decision a change fails no check; empty where it does."""
+    """A state of SILENT: by which decision a change fails no check; empty where it does."""
     if change.id not in accepted:
         return ""
     words = decided.get(change.id, "")
-    return next((state for state in (FALSE_ALARM, ENVIRONMENT) if words.startswith(state)), ACCEPTED)
+    return next((state for state in SILENT if words.startswith(state)), ACCEPTED)
 
 
 def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
@@ -185,7 +185,7 @@ def change_text(change: Change) -> str:
     if change.pace is not None:
         parts.append(f"{percent(change.pace)} a version until {shown(change.until[:_SHORT])}")
     if change.undone:
-        parts.append(f"reverted by {shown(change.undone[:_SHORT])}")
+        parts.append(f"undone in {shown(change.undone[:_SHORT])}")
     return " ".join(parts)
 
 

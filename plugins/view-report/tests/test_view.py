@@ -65,6 +65,14 @@ def test_it_answers_first_and_has_every_section() -> None:
     assert re.findall(r"<h2 id=\"(\w+)\"", page) == ["changes", "history", "runs", "machines"]
 
 
+def test_a_change_that_a_later_version_undid_is_not_counted_as_if_it_stood() -> None:
+    undone = histories.change(5, undone="07" * 20)
+    page = shown(subject(changes=(undone, histories.change(6, kind="same"))))
+    assert "1 slower, 1 same; 1 of these undone in a later version." in page.partition("<h2")[0]
+    assert "△\N{NO-BREAK SPACE}slower" in page
+    assert "undone in 0707070707" in words(page)
+
+
 def test_a_verdict_comes_with_its_interval_and_how_sure_it_is() -> None:
     text = words(shown(subject(decided={"05" * 20: "confirmed by Ann: seen again"})))
     assert "the level moved; p 0.001; confirmed by Ann: seen again" in text
