@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
+from perfcore_view_kit.short_ids import SHORT, positions
 
 from perfcore.model import Change, MetricHistory, MinorVersion, Point
 from perfcore_site_kit import paths
@@ -14,7 +15,6 @@ from perfcore_site_kit.paths import PagePath
 
 RANGE = 1000
 """Points of one range: as many as a page shows in full, with their runs."""
-_SHORT = 10  # digits of a version's id in a `Change`
 
 Values = tuple[float | None, ...]
 
@@ -104,7 +104,7 @@ class Branch(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     @functools.cached_property
     def position_of_short(self) -> Mapping[str, int]:
         """The position of each version by the beginning of its id, as changes write it."""
-        return {version.id[:_SHORT]: at for at, version in reversed(list(enumerate(self.versions)))}
+        return positions(version.id for version in self.versions)
 
     @functools.cached_property
     def by_parts(self) -> Mapping[tuple[str, ...], int]:
@@ -129,7 +129,7 @@ class Branch(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     def at(self, change: Change) -> int:
         """The position of the version that shows a change first; -1 where the branch no longer has it."""
-        return self.position_of_short.get(change.target[:_SHORT], -1)
+        return self.position_of_short.get(change.target[:SHORT], -1)
 
     @property
     def newest(self) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from perfcore_check_kit import machine_changes
 from perfcore_view_kit import machines
 from perfcore_view_kit.history_chart import decision_on
+from perfcore_view_kit.short_ids import SHORT, positions
 
 from perfcore.analysis import verdict_text
 from perfcore.text import align, clip, encodable, percent, plural, printable, quantity
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _NARROWEST, _WIDEST = 20, 100
 _INDENT = "  "
 _SUBJECT = 50  # as git recommends for the subject of a commit
-_SHORT = 10  # digits of a version's id in a `Change`
 _MARKS = {
     "degradation": "^",
     "optimization": "v",
@@ -78,7 +78,7 @@ def _turns(factors: Mapping[str, float]) -> str:
 
 
 def _change_lines(series: MetricHistory, subject: ViewData, output: Output) -> list[str]:
-    subjects = {point.version.id[:_SHORT]: point.version.subject for point in series.points}
+    subjects = {point.version.id[:SHORT]: point.version.subject for point in series.points}
     rows = [_row(change, subjects, decision_on(change, subject.accepted, subject.decided)) for change in series.changes]
     lines = []
     for change, text in zip(series.changes, align(rows, right=(3, 4)), strict=True):
@@ -102,7 +102,7 @@ def _row(change: Change, subjects: Mapping[str, str], decision: str) -> tuple[st
         clip(printable(subjects.get(change.target, "")), _SUBJECT),
         _range(change),
         _machine(change) if change.kind == "machine" else printable(change.reason),
-        f"(undone in {printable(change.undone[:_SHORT])})" if change.undone else "",
+        f"(undone in {printable(change.undone[:SHORT])})" if change.undone else "",
         f"({decision})" if decision else "",
     )
 
@@ -115,16 +115,15 @@ def _machine(change: Change) -> str:
 def _range(change: Change) -> str:
     """The versions that may have made a change, where they are several; of a drift how fast it is, and its last one."""
     if change.pace is not None:
-        return f"{percent(change.pace)} a version until {printable(change.until[:_SHORT])}"
+        return f"{percent(change.pace)} a version until {printable(change.until[:SHORT])}"
     if change.earliest == change.latest:
         return ""
-    return f"came between {printable(change.earliest[:_SHORT])} and {printable(change.latest[:_SHORT])}"
+    return f"came between {printable(change.earliest[:SHORT])} and {printable(change.latest[:SHORT])}"
 
 
 def _positions(points: Sequence[Point], changes: Sequence[Change]) -> dict[int, str]:
     """The mark of each change at the first point of the version that shows it; code outranks machine."""
-    # Backwards, so that the first of several points of a version stays.
-    indices = {point.version.id[:_SHORT]: index for index, point in reversed(list(enumerate(points)))}
+    indices = positions(point.version.id for point in points)
     order = sorted(changes, key=lambda change: change.kind != "machine")
     return {indices[change.target]: _MARKS.get(change.kind, "") for change in order if change.target in indices}
 

@@ -17,11 +17,11 @@ from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
 from perfcore_view_kit.form import percent, quantity, shown
 from perfcore_view_kit.palette import MOST_LINES
 from perfcore_view_kit.runs import band_text, interval_of_ordered, median_of_ordered
+from perfcore_view_kit.short_ids import SHORT, positions
 
 if TYPE_CHECKING:
     from perfcore.model import Change, MetricHistory, Point
 
-_SHORT = 10  # digits of a version's id in a `Change`
 _NOTE, _UNIT = 72, 16  # characters
 _WORSE: Mapping[str, bool | None] = {
     "degradation": True,
@@ -51,7 +51,7 @@ def history_chart(
     ordered = [sorted(point.values) for point in points]
     medians = [median_of_ordered(values) for values in ordered]
     intervals = [interval_of_ordered(values) or (None, None) for values in ordered]
-    index = _first_indices(series)
+    index = positions(point.version.id for point in series.points)
     hollow = sorted({index[c.target] for c in series.changes if c.kind == "cannot tell" and c.target in index})
     names = _line_names(series)
     lines = list(dict.fromkeys(names)) or [shown(series.metric)]
@@ -82,7 +82,7 @@ def history_chart(
         unit=unit_text(series),
         lines=[line(name) for name in lines],
         takes_turns=takes_turns,
-        labels=[shown(point.version.id[:_SHORT]) for point in points],
+        labels=[shown(point.version.id[:SHORT]) for point in points],
         notes=[shown(point.version.subject, _NOTE) for point in points],
         dates=[point.version.date for point in points],
         link=link,
@@ -183,15 +183,10 @@ def change_text(change: Change) -> str:
         level = f" at {100 * change.confidence:.3g} %" if change.confidence else ""
         parts.append(f"({percent(change.low)} to {percent(change.high)}{level})")
     if change.pace is not None:
-        parts.append(f"{percent(change.pace)} a version until {shown(change.until[:_SHORT])}")
+        parts.append(f"{percent(change.pace)} a version until {shown(change.until[:SHORT])}")
     if change.undone:
-        parts.append(f"undone in {shown(change.undone[:_SHORT])}")
+        parts.append(f"undone in {shown(change.undone[:SHORT])}")
     return " ".join(parts)
-
-
-def _first_indices(series: MetricHistory) -> dict[str, int]:
-    """The first point of each version, by the beginning of its id."""
-    return {point.version.id[:_SHORT]: at for at, point in reversed(list(enumerate(series.points)))}
 
 
 def _line_names(series: MetricHistory) -> list[str]:
@@ -214,7 +209,7 @@ def _mark(
     change: Change, index: Mapping[str, int], accepted: Mapping[str, str], decided: Mapping[str, str], line: int
 ) -> Mark:
     at = index[change.target]
-    ends = [index.get(version[:_SHORT], at) for version in (change.earliest, change.latest)]
+    ends = [index.get(version[:SHORT], at) for version in (change.earliest, change.latest)]
     base = change.baseline_value
     # The amounts of a change of the noise are noise, and no levels.
     is_sized = base is not None and change.low is not None and change.high is not None and change.pace is None
@@ -251,7 +246,7 @@ def _machines(changes: Iterable[Change], points: Sequence[Point], index: Mapping
     for before, at in itertools.pairwise(measured):
         environment = points[at].environment
         if at not in said and environment != points[before].environment:
-            yield Rule(at=at, kind="machine", text=shown(f"environment {environment[:_SHORT] or 'unknown'}"))
+            yield Rule(at=at, kind="machine", text=shown(f"environment {environment[:SHORT] or 'unknown'}"))
 
 
 def _releases(series: MetricHistory, releases: Mapping[str, tuple[str, ...]]) -> Iterator[Rule]:
@@ -266,8 +261,8 @@ def _levels(changes: Sequence[Change], medians: Sequence[float | None], index: M
     starts = {index[c.target] for c in changes if c.kind in _STEPS and c.target in index}
     drifts = {}
     for change in changes:
-        if change.pace is not None and change.target in index and change.until[:_SHORT] in index:
-            drifts[index[change.target]] = index[change.until[:_SHORT]]
+        if change.pace is not None and change.target in index and change.until[:SHORT] in index:
+            drifts[index[change.target]] = index[change.until[:SHORT]]
     starts |= {0, *drifts, *(end + 1 for end in drifts.values())}
     ordered = sorted(start for start in starts if start < len(medians))
     levels = []
@@ -278,7 +273,8 @@ def _levels(changes: Sequence[Change], medians: Sequence[float | None], index: M
             levels += _drift_levels(part, start, end)
         elif part:
             level = statistics.median(value for _, value in part)
-            levels.append(Level(start, end - 1, level, level))
+            # From the first version that was measured: a machine that came late has no level before.
+            levels.append(Level(int(part[0][0]), int(part[-1][0]), level, level))
     return levels
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from perfcore.text import plural
 from perfcore_view_kit.runs import median_of_ordered
+from perfcore_view_kit.short_ids import SHORT, positions
 
 if TYPE_CHECKING:
     from perfcore.model import Change, MetricHistory
 
-_SHORT = 10  # digits of a version's id in a `Change`
 _OF_CODE = ("degradation", "optimization", "drift", "improving drift")
 
 
@@ -89,14 +89,14 @@ def scale_text(count: int) -> str:
 def _growth(environments: Sequence[str], ids: Sequence[str], changes: Iterable[Change]) -> list[float]:
     """The logarithm of what the changes up to each point multiplied its amount by. A drift grows evenly; what moved
     with a machine moved there alone."""
-    index = {id[:_SHORT]: at for at, id in reversed(list(enumerate(ids)))}
+    index = positions(ids)
     growth = [0.0] * len(ids)
     for change in changes:
         is_of_machine = change.kind == "machine" and change.moved is not None
-        start = index.get(change.target[:_SHORT])
+        start = index.get(change.target[:SHORT])
         if start is None or not (is_of_machine or change.kind in _OF_CODE) or not 0 < (change.ratio or 0.0) < math.inf:
             continue
-        end = index.get(change.until[:_SHORT], start) if change.pace is not None else start
+        end = index.get(change.until[:SHORT], start) if change.pace is not None else start
         size = math.log(change.ratio or 1.0)
         for at in range(start, len(ids)):
             if not is_of_machine or environments[at] in change.environments:

@@ -93,7 +93,8 @@ def _drawn(
             (frame.x(_position(data, level.start) - half), frame.y(level.first)),
             (frame.x(_position(data, level.end) + half), frame.y(level.last)),
         ]
-        yield svg.path(ends, "level", color=svg.LIGHT_TEXT, width=2.5)
+        dash = DASHES[number] if len(data.lines) > 1 else ""
+        yield svg.path(ends, "level", color=svg.LIGHT_TEXT, width=2.5, dash=dash)
 
 
 def _joined(data: ChartData, values: Sequence[Value]) -> Iterator[Sequence[int]]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from perfcore_testing import histories
 from perfcore_view_kit import machines
 from perfcore_view_kit.history_chart import finding, history_chart
+from perfcore_view_kit.palette import DASHES
+from perfcore_view_kit.still import still
 
 from perfcore.model.record import replace
 
@@ -63,11 +67,21 @@ def test_each_machine_has_a_line_with_its_own_levels_and_no_rule() -> None:
     for number, line in enumerate(data.lines):
         assert [at for at, value in enumerate(line.values) if value is not None] == list(range(number, 30, 3))
         low = 1e7 * 1.2**number
-        assert [(level.start, level.end) for level in line.levels] == [(0, 14), (15, 29)]
+        assert [(level.start, level.end) for level in line.levels] == [
+            (number, number + 12),
+            (number + 15, number + 27),
+        ]
         assert [level.first for level in line.levels] == pytest.approx([low, 1.5 * low])
     (mark,) = data.marks
     assert mark.line == 0
     assert "on 3:5a5a5a5a5a, one of 3 machines, 30 versions." in finding(histories.in_turns())
+
+
+def test_the_levels_of_a_still_picture_have_the_dashes_of_their_lines() -> None:
+    paths = re.findall(r'<path class="level"[^>]*>', still(history_chart(histories.in_turns())))
+    assert len(paths) == 6
+    dashes = [re.findall(r'stroke-dasharray="([^"]*)"', path) for path in paths]
+    assert dashes == [[dash] if dash else [] for dash in DASHES[:3] for _ in range(2)]
 
 
 def test_the_newest_value_is_that_of_the_machine_that_measured_it() -> None:
