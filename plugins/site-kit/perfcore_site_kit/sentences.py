@@ -41,7 +41,8 @@ def overview(page: Overview) -> str:
         last = min(slower, key=lambda state: float("inf") if state.since is None else state.since)
         size = size_of(last.change) if last.change is not None else ""
         since = f" since {shown(last.change.target)}" if last.change is not None else ""
-        newest = f", the newest {shown(last.row.name, _MOST)} {size}{since}".replace("  ", " ")
+        which = ": " if counts["slower"] == 1 else ", the newest "
+        newest = f"{which}{shown(last.row.name, _MOST)} {size}{since}".replace("  ", " ")
         return f"Yes: {counts['slower']} of {plural(total, 'benchmark')} {_be(counts['slower'])} slower{newest}."
     if counts["not measured"] == total:
         return f"That is not known: {_none(total, 'was', 'measured')} at {page.newest.id[:10]}."

@@ -23,7 +23,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
-from perfcore.model import Change, ChangeKind
+from perfcore.model import Change, ChangeKind, Tool
 from perfcore.model.record import replace as replace_profile
 
 
@@ -39,7 +39,7 @@ def test_every_page_answers_in_its_first_sentence(site: Site) -> None:
     overview, changes = answers[PagePath(paths.OVERVIEW)], answers[PagePath(paths.CHANGES)]
     assert overview is not None
     assert changes is not None
-    assert overview[1].startswith("Yes: 1 of 2 benchmarks is slower, the newest ./slow +100.0 % since ")
+    assert overview[1].startswith("Yes: 1 of 2 benchmarks is slower: ./slow +100.0 % since ")
     assert re.match(r"\d+ regressions? stands?, of \d+ changes in 12 versions\.", changes[1])
 
 
@@ -81,7 +81,7 @@ def test_a_step_of_the_newest_version_is_not_missing_until_the_next_one(project:
     newest = measure(project, commands)[-1]
     site = Site(open_repository(project.path).repository)
     site.refresh()
-    expected = f"Yes: 1 of 2 benchmarks is slower, the newest ./slow +100.0 % since {newest[:10]}."
+    expected = f"Yes: 1 of 2 benchmarks is slower: ./slow +100.0 % since {newest[:10]}."
     assert sentences.overview(data.overview(site.branch)) == expected
     assert "1 regression stands" in words(site, PagePath(paths.CHANGES))
     assert "Yes, as its history shows: ./slow +100.0 %." in words(site, PagePath(paths.VERSION, (paths.part(newest),)))
@@ -217,6 +217,29 @@ def test_short_histories_of_many_benchmarks_are_told_as_the_check_tells_them(pro
     assert Counter(newest) == {"degradation": 1, "same": 69}
     counts = data.overview(Site(history.repository).branch).counts
     assert counts == {"slower": 1, "faster": 0, "same": 69, "inconclusive": 0, "not measured": 0}
+
+
+@pytest.mark.parametrize("between", [1, 0])
+def test_the_command_of_a_change_measures_the_benchmark_as_it_was_measured(project: Project, between: int) -> None:
+    history = open_repository(project.path)
+    versions = []
+    for number in range(12):
+        for _ in range(between):
+            project.commit("Not measured")
+        versions.append(project.commit(f"Version {number}"))
+        wall = (2 if number >= STEP else 1) * 5_000_000
+        amounts = {"parse a": [wall + run * 7919 % 13 * 400 for run in range(8)]}
+        made = suite(amounts, created=CREATED + number, collector=Tool(name="bench"))
+        history.register(history.save(made), versions[-1])
+    site = Site(history.repository)
+    (change,) = (change for row in site.branch.series for change in row.changes if change.primary)
+    page = words(site, PagePath(paths.CHANGE, (change.id,)))
+    ends = f"{versions[STEP - 1][:10]} {versions[STEP][:10]} --collector bench"
+    argv = f"-- {made.label}|"
+    if between:
+        assert f"To narrow it: |perf bisect {ends} --benchmark 'parse a' {argv}" in page
+    else:
+        assert f"To measure both versions again: |perf compare {ends} {argv}" in page
 
 
 def test_one_benchmark_alone_is_not_counted_in_the_plural(project: Project) -> None:
