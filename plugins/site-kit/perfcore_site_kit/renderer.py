@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 from perfcore_view_kit import chart
-from perfcore_view_kit.form import percent, shown
+from perfcore_view_kit.form import percent, quantity, shown
 from perfcore_view_kit.history_chart import history_chart
 from perfcore_view_kit.page import digest
 
 from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
-from perfcore.text import plural, quantity
+from perfcore.text import plural
 from perfcore_site_kit import paths, sentences
 from perfcore_site_kit.compiled import CompiledTemplates
 from perfcore_site_kit.page_types import DATA, NO_DRAFT, Draft, Mode, Page

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from perfcore_view_kit.form import printable
+
 from perfcore.model import MinorVersion, Profile, ViewData
-from perfcore.text import printable
 from perfcore_view_flamegraph import environments, noise, source_lines
 from perfcore_view_flamegraph.graph import SIDES, Frame, Graph, Metric
 from perfcore_view_flamegraph.page import Context, Version

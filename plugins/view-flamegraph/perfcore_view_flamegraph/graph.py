@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, positions, times
 from perfcore_table_kit.stack_union import join
+from perfcore_view_kit.form import printable
 
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model.record import Record, replace
 from perfcore.profile.relative import leaps, ramp
 from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, reached, references
-from perfcore.text import printable
 from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, walked
 
 if TYPE_CHECKING:

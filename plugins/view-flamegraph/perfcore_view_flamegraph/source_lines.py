@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, TypeAlias
 
+from perfcore_view_kit.form import printable
+
 from perfcore.model import EMPTY, Profile
 from perfcore.model.record import Record
 from perfcore.profile.stacks import NOWHERE, Stacks, references
-from perfcore.text import printable
 
 Read: TypeAlias = Callable[[str, str], bytes | None]
 Function: TypeAlias = tuple[str, str]  # name and file

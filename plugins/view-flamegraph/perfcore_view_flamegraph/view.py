@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from perfcore_view_kit.form import printable
+
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.model.record import Record
 from perfcore.settings import OptionInfo
-from perfcore.text import printable, quantity
+from perfcore.text import quantity
 from perfcore_view_flamegraph import contexts
 from perfcore_view_flamegraph.graph import culled, graph, history
 from perfcore_view_flamegraph.layout import ORDERS, boxes

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from perfcore import text as texts
-from perfcore.text import clip, encodable, printable
+from perfcore.text import clip, encodable
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Output
@@ -18,6 +18,9 @@ FORM_HELP = "auto: html and svg for a file with such a name, else text."
 _BY_SUFFIX = {".html": "html", ".htm": "html", ".svg": "svg"}
 MINUS = "\N{MINUS SIGN}"
 _NEGATIVE = re.compile(r"(?<![\w.-])-(?=[0-9.]+ ?%)")
+# Elsewhere a joiner shows nothing, and would make two names look the same.
+_JOINABLE = "[\u0600-\u06ff\u0900-\u0dff\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
+_JOINED = re.compile(f"(?<={_JOINABLE})([\u200c\u200d])(?={_JOINABLE})")
 _LONGEST = 160  # characters of a name
 
 
@@ -31,6 +34,14 @@ def form_of(wanted: str, output: Output) -> str:
 def has_blocks(output: Output) -> bool:
     """Whether the characters of drawings can be written: to a file, or to standard output that holds them."""
     return output.path is not None or (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def printable(text: str) -> str:
+    """`perfcore.text.printable`, but what joins letters of Arabic and Indic scripts or the parts of an emoji stays: a
+    page draws them as one, which not every terminal does."""
+    if text.isprintable():
+        return text
+    return "".join(part if at % 2 else texts.printable(part) for at, part in enumerate(_JOINED.split(text)))
 
 
 def shown(text: str, most: int = _LONGEST) -> str:

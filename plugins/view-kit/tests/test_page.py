@@ -15,6 +15,8 @@ from perfcore_view_kit import form
 from perfcore_view_kit.colors import contrast
 from perfcore_view_kit.page import embedded, filled, page, source
 
+import perfcore.text
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -74,3 +76,13 @@ def test_pages_write_a_minus_sign() -> None:
     assert [form.signed(amount, "ns") for amount in (-2e6, 0, 3)] == ["−2 ms", "0 ns", "+3 ns"]
     said = "level 5 ms → 4 ms (95 %: -21.5 % to -9 %); with a-10 of x-5%, p=1e-05"
     assert form.with_minus(said) == "level 5 ms → 4 ms (95 %: −21.5 % to −9 %); with a-10 of x-5%, p=1e-05"
+
+
+@pytest.mark.parametrize("name", ["🧑\u200d💻 Tidy up", "❤️\u200d🔥", "می\u200cخواهم", "क्\u200dष", "日本語"])
+def test_what_joins_letters_and_emoji_stays(name: str) -> None:
+    assert form.shown(name) == name
+
+
+@pytest.mark.parametrize("name", ["ma\u200din", "é\u200dé", "🧑\u200d", "\u200d💻", "🧑\u200d\u200d💻", "🧑\u202e💻"])
+def test_what_would_make_two_names_look_the_same_is_written_as_an_escape(name: str) -> None:
+    assert form.shown(name) == perfcore.text.printable(name) != name
