@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
 MOST_BYTES = 290_000  # of an interactive page: beyond, small boxes are left out
+_BOXES = 1000  # of a picture: 200 kB
 _STYLE = re.compile(r"<style>[^<]*</style>\n?")
 _SHARES = (None, 0.05, 0.2, 1.0, 5.0)  # per cent of the whole
 
@@ -64,10 +65,9 @@ def flame_graph(repository: Repository, found: CodeDifference) -> str:
 def flame_picture(repository: Repository, found: CodeDifference) -> str:
     """The difference as a picture for a page: without what XML has before it, and without its style, which the policy
     of a page refuses; `site.css` has the same."""
-    output = _Text()
-    settings = FlamegraphSettings(format="svg", width=1200, min_share=0.3)
-    FlamegraphView(settings).render(_view_data(repository, found), output)
-    return _STYLE.sub("", output.text[output.text.index("<svg") :])
+    view = FlamegraphView(FlamegraphSettings(format="svg", width=1200, min_share=0.3))
+    text = view.picture(_view_data(repository, found), _BOXES)
+    return _STYLE.sub("", text[text.index("<svg") :])
 
 
 def _view_data(repository: Repository, found: CodeDifference) -> ViewData:

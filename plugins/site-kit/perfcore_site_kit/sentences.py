@@ -118,7 +118,7 @@ def version(compared: Comparison | None, own: Sequence[ListedChange], before: Mi
     if before is None:
         return "It is the first measured version, so there is nothing to compare it with."
     if compared is None:
-        return "No: its history shows no change here."
+        return "Its history shows no change here."  # which is no "No": two versions alone may differ
     return f"{counted(compared)} than the version before."
 
 

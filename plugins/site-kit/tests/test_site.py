@@ -25,6 +25,9 @@ from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
 from perfcore.model import Change, ChangeKind, Tool
 from perfcore.model.record import replace as replace_profile
+from perfcore.profile.stacks import Frame, StackBuilder
+from perfcore.profile.table import column
+from perfcore.profile.table import table as table_of
 
 
 def words(site: Site, path: PagePath) -> str:
@@ -313,6 +316,25 @@ def test_a_comparison_that_tells_nothing_does_not_say_that_none_is_slower(
     verdicts = tuple(Change(id=str(id), kind=kind, metric="wall", primary=True) for id, kind in enumerate(kinds))
     first, *_, last = site.branch.versions
     assert sentences.comparison(Comparison(baseline=first, target=last, changes=verdicts, unpaired=())) == said
+
+
+def test_the_difference_of_a_deep_recursion_stays_small(project: Project) -> None:
+    history = open_repository(project.path)
+    versions = [project.commit(f"Version {number}") for number in range(2)]
+    for number, version in enumerate(versions):
+        builder = StackBuilder()
+        rows = [builder.add(map(Frame, names)) for names in (["main"] + ["visit"] * 3000, ["main"])]
+        amounts = column("samples", [90 + number, 10], role="value")
+        resources = table_of("resources", [column("stack", rows, dtype="i64"), amounts])
+        made = sampled().replace_tables(resources=resources, **builder.tables())
+        made = replace_profile(made, created=CREATED + number)
+        history.register(history.save(made), version)
+    site = Site(history.repository)
+    path = PagePath(paths.DIFF, (paths.pair(*versions), paths.part(history.entries(versions[0])[0].config_id)))
+    page = site.render(path, SERVER).content
+    assert page.count(b">visit") > 500
+    assert len(page) < 300_000
+    assert b'class="scroll picture tall"' in page
 
 
 def test_links_of_files_lead_to_files(site: Site, tmp_path: Path) -> None:

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 from perfcore.model.record import Record
 from perfcore_view_flamegraph import contexts, svg
 from perfcore_view_flamegraph.graph import Frame, graph
-from perfcore_view_flamegraph.layout import boxes
+from perfcore_view_flamegraph.layout import boxes, widest
 from perfcore_view_flamegraph.svg import EDGE, style
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from perfcore.model import ViewData
-    from perfcore_view_flamegraph.layout import Box
     from perfcore_view_flamegraph.source_lines import Function
 
 __all__ = ["Picture", "picture", "style"]
@@ -40,13 +37,7 @@ def picture(subject: ViewData, *, title: str, width: int, most: int) -> Picture:
     metric = call_graph.metrics[0]
     context = contexts.of_difference(subject, call_graph, None)
     quiet = frozenset[Frame](context.quiet[0] if context.quiet else ())
-    placed = _widest(boxes(call_graph, metric, least=_THINNEST / (width - 2 * EDGE)), most)
+    placed = widest(boxes(call_graph, metric, least=_THINNEST / (width - 2 * EDGE)), most)
     lines = svg.embedded(call_graph, metric, placed, title=title, width=width, quiet=quiet)
     functions = frozenset(map(contexts.function_of, quiet))
     return Picture("\n".join(lines) + "\n", metric.name, context.scale, tuple(context.remarks), functions)
-
-
-def _widest(placed: Sequence[Box], most: int) -> list[Box]:
-    """In their order. A box is as wide as what it calls at least, so none is without the box that it stands on."""
-    ranked = sorted(range(len(placed)), key=lambda at: (-placed[at].total, placed[at].depth))
-    return [placed[at] for at in sorted(ranked[:most])]

@@ -101,3 +101,10 @@ def _callers(graph: Graph, entries: _Entries) -> Iterator[tuple[int, _Entries]]:
         if at != ROOT:
             groups.setdefault(graph.frame[at], []).append((node, graph.parent[at]))
     yield from groups.items()
+
+
+def widest(placed: Sequence[Box], most: int) -> list[Box]:
+    """At most so many boxes, the widest, in their order. A box is as wide as what it calls at least, so none is without
+    the box that it stands on."""
+    ranked = sorted(range(len(placed)), key=lambda at: (-placed[at].total, placed[at].depth))
+    return [placed[at] for at in sorted(ranked[:most])]

@@ -12,7 +12,7 @@ from perfcore.settings import OptionInfo
 from perfcore.text import quantity
 from perfcore_view_flamegraph import contexts
 from perfcore_view_flamegraph.graph import culled, graph, history
-from perfcore_view_flamegraph.layout import ORDERS, boxes
+from perfcore_view_flamegraph.layout import ORDERS, boxes, widest
 from perfcore_view_flamegraph.page import Start, page
 from perfcore_view_flamegraph.svg import EDGE, change, svg
 
@@ -86,7 +86,7 @@ class FlamegraphView:
                 hint=f"-o page.{form} writes it; `perf show` takes --open too",
             )
         if form == "svg":
-            self._write_svg(*_only(subject), output)
+            output.write(self._svg(*_only(subject)))
         elif len(subject.profiles) > 1:
             self._write_history(subject, output)
         else:
@@ -125,15 +125,21 @@ class FlamegraphView:
     def _read(self, subject: ViewData) -> Read | None:
         return subject.source if self.settings.source else None
 
-    def _write_svg(self, profile: Profile, name: str, output: Output) -> None:
+    def picture(self, subject: ViewData, most: int) -> str:
+        """The SVG of one profile in at most so many boxes, the widest, as the stacks of a recursion have thousands."""
+        return self._svg(*_only(subject), most=most)
+
+    def _svg(self, profile: Profile, name: str, most: int | None = None) -> str:
         settings = self.settings
         call_graph = graph(profile, lines=settings.lines)
         metric = call_graph.metric(settings.metric)
         least = max((settings.min_share or 0) / 100, _THINNEST / (settings.width - 2 * EDGE))
         placed = boxes(call_graph, metric, least=least, order=settings.order, inverted=settings.inverted)
+        if most is not None:
+            placed = widest(placed, most)
         title, about = self._title(profile, name, [metric]), _about(profile, name, call_graph, [metric])
         lines = svg(call_graph, metric, placed, title=title, about=about, width=settings.width, flame=settings.flame)
-        output.write("\n".join(lines) + "\n")
+        return "\n".join(lines) + "\n"
 
     def _title(self, profile: Profile, name: str, metrics: Sequence[Metric]) -> str:
         subject = profile.label or name or "profile"

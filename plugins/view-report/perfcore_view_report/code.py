@@ -48,7 +48,7 @@ def change(subject: ViewData) -> CodeChange | None:
         rows = engine.table_of(data.profiles[0])
     except (NotFoundError, FormatError):
         return None
-    figure = f'<div class="still" tabindex="0" role="group" aria-label="Picture">{drawn.markup}</div>\n'
+    figure = f'<div class="still tall" tabindex="0" role="group" aria-label="Picture">{drawn.markup}</div>\n'
     return CodeChange(_sentence(drawn, rows), figure + _functions(drawn, rows))
 
 
