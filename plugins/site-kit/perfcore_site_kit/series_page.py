@@ -15,6 +15,7 @@ from perfcore_view_kit.history_chart import change_text
 
 from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
+from perfcore.model import RELATIVE
 from perfcore.text import plural
 from perfcore_site_kit import data, levels, paths, sentences
 from perfcore_site_kit.branch import RANGE, range_path
@@ -150,10 +151,12 @@ def _releases(branch: Branch, level: Level) -> list[Rule]:
 def _facts(branch: Branch, state: data.SeriesState) -> list[tuple[str, str]]:
     row = state.row
     measured = f"{row.points:,} of {len(branch.versions) - row.first:,} versions"
+    # It has no unit, and is the number that the overview of a suite shows.
+    meaning = ": CPU time as a multiple of that of a fixed loop" if row.metric == RELATIVE else ""
     facts = [
         ("Command", row.command),
         ("Collector", row.collector),
-        ("Metric", f"{row.metric}, {'lower' if row.better == 'lower' else 'higher'} is better"),
+        ("Metric", f"{row.metric}{meaning}, {'lower' if row.better == 'lower' else 'higher'} is better"),
         ("Now", f"{quantity(row.median, shown(row.unit, 16))}, the median of {plural(row.runs, 'run')}"),
         ("Measured", measured),
         ("Noise", _noise(row)),

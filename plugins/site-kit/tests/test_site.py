@@ -70,6 +70,16 @@ def test_the_overview_counts_every_status(site: Site) -> None:
     assert (steady.row.name, steady.change) == ("./steady", None)
 
 
+def test_a_metric_without_a_unit_says_what_it_is_a_multiple_of(project: Project) -> None:
+    history, version = open_repository(project.path), project.commit("Measured")
+    resources = table_of("resources", [column("uid", ["parse"]), column("relative", [11.5], role="value")])
+    history.register(history.save(sampled().replace_tables(resources=resources)), version)
+    site = Site(history.repository)
+    (row,) = site.branch.series
+    page = words(site, row.path)
+    assert "|relative: CPU time as a multiple of that of a fixed loop, lower is better|" in page
+
+
 def test_rows_of_a_command_that_two_collectors_measured_are_told_apart(project: Project) -> None:
     history, version = open_repository(project.path), project.commit("Measured twice")
     for made in (timed(runs=9), replace_profile(sampled(), header=timed().header, config_id="c1" * 20)):
