@@ -22,6 +22,7 @@ from perfcore_view_kit.history_chart import (
     unit_text,
 )
 from perfcore_view_kit.page import page
+from perfcore_view_kit.table import name_markup
 
 from perfcore.analysis import verdict_text
 from perfcore.text import plural
@@ -107,7 +108,7 @@ def _overview_row(subject: ViewData, series: MetricHistory, label: str, name: st
     change = _last_change(series, subject.accepted)
     medians = machines.medians_by(series, machines.factors_of_series(series))
     newest = next((median for median in reversed(medians) if median is not None), None)
-    label = html.escape(label)
+    label = name_markup(label)
     words = "" if change is None else f"{_sign(change)} {verdict_text.word(change)} at {shown(change.target)}"
     if change is not None and (decision := decision_on(change, subject.accepted, subject.decided)):
         words += f", {decision}"

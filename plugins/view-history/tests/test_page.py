@@ -61,8 +61,9 @@ def test_the_first_sentence_answers_before_any_chart() -> None:
 
 
 def test_the_rows_of_a_suite_do_not_repeat_what_all_share() -> None:
-    suite = [histories.history([1e7] * 3, resource=name) for name in ("parse", "write")]
+    suite = [histories.history([1e7] * 3, resource=name) for name in ("parse", "write", "bench_text.time_words")]
     text = words(page(*suite))
+    assert "bench_<wbr>text.<wbr>time_<wbr>words</a></th>" in page(*suite)
     assert f"All series: cpu of {suite[0].command}" in text
     assert re.search(r"\|parse\|.*\|write\|", text)
     assert "parse: cpu of" in text  # above its chart, which stands alone

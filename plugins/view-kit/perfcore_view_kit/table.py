@@ -114,9 +114,13 @@ def _cell(cell: Cell, tag: str, attributes: str) -> str:
 
 
 def _text(text: str, tag: str) -> str:
-    """A text as markup."""
-    escaped = html.escape(text)
-    return _BREAK.sub(r"\g<0><wbr>", escaped) if tag[:2] == "th" and len(text) > _SHORT else escaped
+    return name_markup(text) if tag[:2] == "th" else html.escape(text)
+
+
+def name_markup(name: str) -> str:
+    """The name of a row, which may be broken between its words if it is long."""
+    escaped = html.escape(name)
+    return _BREAK.sub(r"\g<0><wbr>", escaped) if len(name) > _SHORT else escaped
 
 
 def _left(at: int, left: Sequence[int]) -> str:
