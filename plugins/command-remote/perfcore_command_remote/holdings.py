@@ -64,15 +64,31 @@ class Holdings:
         return None if row is None else row.tag
 
     def joinable(
-        self, known: Collection[str], joined: Collection[str], is_wanted: Callable[[str], bool]
+        self,
+        known: Collection[str],
+        joined: Collection[str],
+        is_wanted: Callable[[str], bool],
+        pass_over: Callable[[str], object],
     ) -> Iterator[tuple[str, bytes]]:
         """The indexes and lists of notes with their bytes, in the order of their keys, and what is not even an object
-        and so may have been one of them. `known` are keys of objects, which never change and need not be read; nor need
-        what is `joined` already. Objects that are wanted later are held."""
+        and so may have been one of them; the keys of what begins as objects do are given to `pass_over`. `known` are
+        keys of objects, which never change and need not be read; nor need what is `joined` already. Objects that are
+        wanted later are held."""
         unknown = (row for key, row in self.rows.items() if key not in joined and key not in known)
         for key, data in self.contents.beginnings(unknown, is_wanted):
-            if not objects.is_compressed(data):
+            if objects.is_compressed(data):
+                pass_over(key)
+            else:
                 yield key, data
+
+    def misplaced(self, keys: Iterable[str]) -> Iterator[str]:
+        """What to say of objects that nothing refers to and that are not those they are called: they may have taken
+        the place of an index."""
+        for key, data in self.contents.read(keys):
+            try:
+                verified(key, data)
+            except FormatError as error:
+                yield f"{error.message}; nothing refers to it: it may have been an index"
 
 
 def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:

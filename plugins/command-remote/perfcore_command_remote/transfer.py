@@ -78,13 +78,15 @@ class _NotesChange:
 
 @attrs.define
 class _Plan:
-    """What the target lacks, by key, and all keys of the source that are no objects."""
+    """What the target lacks, by key, all keys of the source that are no objects, and the ids that the indexes and lists
+    of notes that were read refer to."""
 
     indexes: dict[str, _IndexChange] = attrs.field(factory=dict)
     notes: dict[str, _NotesChange] = attrs.field(factory=dict)
     records: dict[str, RecordChange] = attrs.field(factory=dict)
     marks: dict[str, bytes] = attrs.field(factory=dict)
     joinable: set[str] = attrs.field(factory=set)
+    referred: set[str] = attrs.field(factory=set)
     problems: list[str] = attrs.field(factory=list)
     notices: list[str] = attrs.field(factory=list)
 
@@ -208,7 +210,8 @@ def _planned(
 ) -> _Plan:
     joined = {key for key in ours.rows if memory.is_joined(key, ours, theirs)}
     plan = _Plan(problems=[*ours.refused], joinable=set(joined))
-    joinable = ours.joinable(memory.objects, joined, lambda key: not theirs.has(key_id(key)))
+    others: list[str] = []
+    joinable = ours.joinable(memory.objects, joined, lambda key: not theirs.has(key_id(key)), others.append)
     while batch := dict(itertools.islice(joinable, _BATCH)):
         plan.joinable |= batch.keys()
         current = dict(_there(theirs, batch))
@@ -222,6 +225,9 @@ def _planned(
                     plan.notices += refused_tags(key, data)
             except FormatError as error:
                 plan.problems.append(described(error))
+    # What an index or a list refers to is verified when it is copied or looked at. Of the others nobody would notice
+    # that they have taken the place of an index.
+    plan.problems += ours.misplaced(key for key in others if key_id(key) not in plan.referred)
     _look_up_needs(plan, ours, theirs)
     return plan
 
@@ -246,6 +252,7 @@ def _plan_index(
     cutoff: Cutoff,
 ) -> None:
     incoming = decode_index(key, data)
+    plan.referred.update(id for entry in incoming.entries for id in (entry.profile, *entry.tables))
     if versions is not None and incoming.version not in versions:
         return
     current = decode_index(key, there) if there is not None else None
@@ -275,7 +282,9 @@ def _plan_notes(
     plan: _Plan, theirs: Holdings, key: str, data: bytes, there: bytes | None, translation: Translation
 ) -> None:
     current = notes.decode(there, f"the list of notes {key}") if there is not None else ()
-    incoming = translation.notes(notes.decode(data, f"the list of notes {key}"), plan.problems)
+    listed = notes.decode(data, f"the list of notes {key}")
+    plan.referred.update(listed)
+    incoming = translation.notes(listed, plan.problems)
     if new := tuple(id for id in incoming if id not in set(current) or not theirs.has(id)):
         plan.notes[key] = _NotesChange(new, current)
 

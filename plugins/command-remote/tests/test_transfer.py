@@ -255,6 +255,26 @@ def test_a_key_that_may_have_been_an_index_is_named(here: Store, there: Store, c
     assert entries(there) == {version(1): {good}}
 
 
+@pytest.mark.parametrize("size", [100, 200_000], ids=["small", "large"])
+@pytest.mark.parametrize("pushed", [False, True], ids=["first", "again"])
+def test_an_object_in_the_place_of_an_index_is_named(
+    here: Store, there: Store, tmp_path: Path, size: int, pushed: bool
+) -> None:
+    good, hidden = register(here, 1, 100), register(here, 2, 200)
+    other = objects.Object("table", "x", random.Random(size).randbytes(size))
+    here.put(other)  # nothing refers to it, and it is whole: no problem
+    memory = tmp_path / "memory"
+    if pushed:
+        assert bring(here, there, memory).problems == ()
+    key = object_key(version(2))
+    here.storage.replace(key, objects.encode(other)[1], here.storage.read(key).tag)
+    for dry_run in (True, False, False):
+        done = bring(here, there, memory, dry_run=dry_run)
+        assert [version(2) in problem for problem in done.problems] == [True]
+    brought = {version(2): {hidden}} if pushed else {}
+    assert entries(there) == {version(1): {good}} | brought
+
+
 def test_an_index_under_the_key_of_another_version_is_refused(here: Store, there: Store) -> None:
     register(here, 1, 100)
     data = here.storage.read(object_key(version(1))).data
