@@ -7,6 +7,7 @@ indexes needs no lock, may be killed anywhere, and never has to tell the readers
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,12 +18,11 @@ from perfcore import __version__
 from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.store import index as indexes
-from perfcore.store import objects
 from perfcore.store.index import Index
 from perfcore.store.read_model import ReadModel
 from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key, key_id
 
-_SPACE, _LAYOUT = "indexes", 5  # of the rows; another layout makes all of them unread
+_SPACE, _LAYOUT = "indexes", 6  # of the rows; another layout makes all of them unread
 _FEW = 24  # folders: who reads more of them reads nearly all in the end
 _LARGE = 256  # names: a folder of more is kept in parts, so that few versions of a long history are few bytes
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
@@ -39,26 +39,14 @@ class _CachedIndex(msgspec.Struct, array_like=True, frozen=True, gc=False):  # g
     entries: tuple[Entry, ...]
 
 
-class _CachedFolder(msgspec.Struct, array_like=True, gc=False):
-    """A row: the indexes of a folder, or of a part of it, by key, and the keys that nobody has read."""
+class _Folder(msgspec.Struct, array_like=True, gc=False):
+    """A row: the indexes of a folder of objects, or of a part of it, by key, and the keys of which nobody knows whether
+    they are one. A key in neither is none."""
 
     stamp: str
     indexes: dict[str, msgspec.Raw]
-    unread: str
-
-
-_decode_index = msgspec.msgpack.Decoder(_CachedIndex).decode
-_decode_folder = msgspec.msgpack.Decoder(_CachedFolder).decode
-_encode = msgspec.msgpack.encode
-
-
-class _Folder(msgspec.Struct):
-    """The indexes of a folder of objects, or of a part. A key that is neither in `indexes` nor in `unread` is none."""
-
-    stamp: str = ""
-    indexes: dict[str, msgspec.Raw] = {}
-    unread: set[str] = set()
-    learned: bool = False
+    unread: set[str]
+    learned: bool
 
     def learn(self, key: str, index: Index | None) -> None:
         self.unread.discard(key)
@@ -66,6 +54,10 @@ class _Folder(msgspec.Struct):
         if index is not None:
             self.indexes[key] = msgspec.Raw(_encode((index.vcs, index.version, index.live)))
 
+
+_decode_index = msgspec.msgpack.Decoder(_CachedIndex).decode
+_decode_folder = msgspec.msgpack.Decoder(_Folder).decode
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 Row = tuple[str, tuple[Entry, ...]]
 
@@ -76,11 +68,14 @@ class Catalog:
     def __init__(self, store: Store, model: ReadModel) -> None:
         self._store = store
         self._model = model
-        self._stamps = _stamps(store)  # before any read: what is changed later has another stamp
+        stamps: Callable[[str], Mapping[str, str]] | None = getattr(store.storage, "stamps", None)
+        # Before any read: a folder that is changed later has another stamp.
+        self._stamps = None if stamps is None else stamps(OBJECTS)
         self._folders: dict[str, _Folder] = {}  # and parts, by what their keys begin with
         self._indexes: dict[str, msgspec.Raw] = {}  # of all that came from the cache
         self._others = (prefix[len(OBJECTS) : -1] for prefix in self._stamps or ())
         self._rows: dict[str, bytes] = {}
+        self._objects: set[str] = set()  # their ids, as far as they are not known to be whole
 
     def entries(self, vcs: str, version: str) -> tuple[Entry, ...]:
         """The live entries of a version. FormatError where its index is damaged."""
@@ -105,26 +100,29 @@ class Catalog:
         folder.learn(key, index)
         return index.live
 
-    def everywhere(self) -> Iterator[Row | FormatError]:
-        """(version, live entries) of every index, in the order of their keys; a damaged one is given as the
-        error."""
+    def everywhere(self) -> list[Row | FormatError]:
+        """(version, live entries) of every index, in the order of keys; the error of one that is damaged or lost."""
         if self._stamps is None:
-            for _, index in self._store.indexes():
-                yield index if isinstance(index, FormatError) else (index.version, index.live)
-            return
-        for prefix in sorted(self._stamps):
-            if match := _FOLDER.fullmatch(prefix):
-                yield from self._all_of(match[1])
+            rows = (index for _, index in self._store.indexes())
+            return [row if isinstance(row, FormatError) else (row.version, row.live) for row in rows]
+        folders = filter(None, map(_FOLDER.fullmatch, sorted(self._stamps)))
+        every = [row for match in folders for row in self._all_of(match[1])]
+        if self._objects:
+            entries = (entry for row in every if not isinstance(row, FormatError) for entry in row[1])
+            errors = dict(self._store.misplaced(self._objects, entries))
+            for id in self._objects.difference(map(key_id, errors)):
+                self._open(id).learn(id, None)
+            every += errors.values()
+        return every
 
     def save(self) -> None:
         """Keep what was learned."""
         # An empty stamp: the times of the folder tell no changes.
         learned = {name: folder for name, folder in self._folders.items() if folder.learned and folder.stamp}
-        rows = {n: _CachedFolder(f.stamp, f.indexes, " ".join(sorted(f.unread))) for n, f in learned.items()}
-        grown = {name[:2]: b"" for name in rows}  # the row of a folder from before it was large
-        self._model.put(_SPACE, grown | {name: _HEAD + _encode(row) for name, row in rows.items()})
+        grown = {name[:2]: b"" for name in learned}  # the row of a folder from before it was large
         for folder in learned.values():
             folder.learned = False
+        self._model.put(_SPACE, grown | {name: _HEAD + _encode(folder) for name, folder in learned.items()})
 
     def _open(self, key: str) -> _Folder:
         """The folder or part that a key is in, from the cache, or else with all its keys unread."""
@@ -161,7 +159,7 @@ class Catalog:
         keys = (hidden_key(row.key) or row.key for row in self._store.storage.list(prefix))
         return {key_id(key) for key in keys if is_object_key(key)}
 
-    def _all_of(self, name: str) -> Iterator[Row | FormatError]:
+    def _all_of(self, name: str) -> list[Row | FormatError]:
         rows: dict[str, Row | FormatError] = {}
         unread: dict[str, _Folder] = {}
         for folder in {id(folder): folder for folder in map(self._open, _parts(name))}.values():
@@ -173,37 +171,27 @@ class Catalog:
             unread |= dict.fromkeys(folder.unread, folder)
         if unread:
             rows.update(self._read_unread(f"{OBJECTS}{name}/", unread))
-        for key in sorted(rows):
-            yield rows[key]
+        return [rows[key] for key in sorted(rows)]
 
     def _read_unread(self, prefix: str, unread: Mapping[str, _Folder]) -> Iterator[tuple[str, Row | FormatError]]:
         """Read the files that nobody has read; gives the indexes among them by key."""
         for row in self._store.storage.list(prefix):
-            hidden = hidden_key(row.key)
-            key = key_id(hidden or row.key)
+            key = key_id(hidden_key(row.key) or row.key)
             if key not in unread:
                 continue
             try:
-                if hidden:
-                    raise FormatError(objects.folder_in_place(hidden))
-                index = self._store.index_at(row)
+                index = self._store.index_at(row, self._objects)
+                if key not in self._objects:
+                    unread[key].learn(key, index)
+                if index is not None:
+                    yield key, (index.version, index.live)
             except FormatError as error:
                 yield key, error
-                continue
-            unread[key].learn(key, index)
-            if index is not None:
-                yield key, (index.version, index.live)
 
 
 def _parts(name: str) -> list[str]:
     """What the keys in each part of a folder begin with."""
     return [name + digit for digit in "0123456789abcdef"]
-
-
-def _stamps(store: Store) -> Mapping[str, str] | None:
-    """The stamps of the folders of objects, None from a storage that has none."""
-    stamps: Callable[[str], Mapping[str, str]] | None = getattr(store.storage, "stamps", None)
-    return None if stamps is None else stamps(OBJECTS)
 
 
 def _cached_index(raw: msgspec.Raw) -> _CachedIndex | None:
@@ -216,10 +204,7 @@ def _cached_index(raw: msgspec.Raw) -> _CachedIndex | None:
 
 def _read(data: bytes, stamp: str) -> _Folder | None:
     """The folder in a row, None where it is stale or damaged."""
-    if not data.startswith(_HEAD):
-        return None
-    try:
-        cached = _decode_folder(memoryview(data)[len(_HEAD) :])
-    except _UNREADABLE:
-        return None
-    return _Folder(cached.stamp, cached.indexes, set(cached.unread.split())) if cached.stamp == stamp else None
+    with contextlib.suppress(*_UNREADABLE):
+        if data.startswith(_HEAD) and (row := _decode_folder(memoryview(data)[len(_HEAD) :])).stamp == stamp:
+            return row
+    return None

@@ -42,8 +42,6 @@ class StackBases:
 
     def note(self, profile: Profile, pieces: Mapping[str, Sequence[str]]) -> None:
         """Remember what was written."""
-        if not pieces:
-            return
         import msgspec
 
         # Where it cannot be written, the next profile stores its stacks anew: that costs space, not the profile.

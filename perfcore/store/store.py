@@ -245,26 +245,44 @@ class Store:
             self.storage.touch(object_key(id))
 
     def indexes(self) -> Iterator[tuple[str, Index | FormatError]]:
-        """Every index there is by its key; a damaged one is given as the error."""
+        """Every index there is by its key; one that is damaged or has lost its place is given as the error."""
+        others: set[str] = set()
+        entries: list[Entry] = []
         for listed in self.storage.list(OBJECTS):
-            if not is_object_key(listed.key):
-                if hidden := hidden_key(listed.key):
-                    yield hidden, FormatError(objects.folder_in_place(hidden))
-                continue
             try:
-                if (index := self.index_at(listed)) is not None:
+                if (index := self.index_at(listed, others)) is not None:
+                    entries += index.entries
                     yield listed.key, index
             except FormatError as error:
-                yield listed.key, error
+                yield hidden_key(listed.key) or listed.key, error
+        yield from self.misplaced(others, entries)
 
-    def index_at(self, row: Listed) -> Index | None:
-        """The index under a listed key; None where something else is there, or nothing any more. FormatError where
-        it is damaged, or where nothing that is kept there begins like this: it may have been an index."""
-        data = self.read_beginning(row)
-        if data is None or objects.is_compressed(data) or data.startswith(NOTE_LIST):
+    def misplaced(self, ids: set[str], entries: Iterable[Entry]) -> Iterator[tuple[str, FormatError]]:
+        """The keys of the objects that are not what their ids say, of those that no entry names: they may have taken
+        the place of an index. What an entry names is verified when it is read."""
+        named = {id for entry in entries for id in (entry.profile, *entry.tables)} if ids else set[str]()
+        for key, data in self.read_many(map(object_key, sorted(ids - named))):
+            try:
+                objects.decode(b"" if isinstance(data, PerfError) else data, key_id(key))
+            except FormatError as error:
+                yield key, FormatError(f"{error.message}; nothing refers to it: it may have been an index")
+
+    def index_at(self, row: Listed, others: set[str]) -> Index | None:
+        """The index under a listed key; None where something else is there, or nothing any more. `others` gets the ids
+        of objects that are not whole, or too large to look. FormatError where it is damaged or may have been one."""
+        if hidden := hidden_key(row.key):
+            raise FormatError(objects.folder_in_place(hidden))
+        data = self.read_beginning(row) if is_object_key(row.key) else None
+        if data is None or data.startswith(NOTE_LIST):
+            return None
+        id = key_id(row.key)
+        if objects.is_compressed(data):
+            with contextlib.suppress(FormatError):
+                objects.decode(data, id)
+                return None
+            others.add(id)
             return None
         if indexes.is_index(data):
-            id = key_id(row.key)
             return indexes.decode(data, where=f"index {row.key}", version=id, key=id)  # version 1 leaves it out
         raise FormatError(objects.not_stored(row.key))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,6 +12,7 @@ from perfcore_testing.memory import MemoryStorage
 from perfcore.errors import FormatError
 from perfcore.store import catalog as catalogs
 from perfcore.store import index as indexes
+from perfcore.store import objects
 from perfcore.store.catalog import Catalog
 from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store, object_key
@@ -74,8 +76,9 @@ class Asked(ReadModel):
 
 
 @pytest.fixture
-def storage() -> Counting:
-    return Counting()
+def storage(request: pytest.FixtureRequest) -> Counting:
+    made: type[Counting] = getattr(request, "param", Counting)
+    return made()
 
 
 @pytest.fixture(params=["whole", "in parts"], autouse=True)
@@ -315,6 +318,36 @@ def test_a_damaged_index_stays_damaged_until_it_is_mended(
         catalog.save()
     storage.replace(key, whole.data, tag)
     assert everything() == [(A, ["one"]), (C, ["two"])]
+
+
+@pytest.mark.parametrize("storage", [Counting, Stampless], indirect=True)
+@pytest.mark.parametrize("size", [100, 200_000], ids=["small", "large"])
+@pytest.mark.parametrize("known", [False, True], ids=["cold", "warm"])
+def test_an_object_in_the_place_of_an_index_is_an_error(
+    register: Register,
+    make: Make,
+    store: Store,
+    storage: Counting,
+    model: ReadModel,
+    size: int,
+    known: bool,
+) -> None:
+    register(make(1), A)
+    register(make(2), B)
+    other = objects.Object("table", "x", random.Random(size).randbytes(size))
+    store.put(other)  # nothing refers to it, and it is whole: no error
+    if known:
+        catalog = Catalog(store, model)
+        assert [type(row) for row in catalog.everywhere()] == [tuple, tuple]
+        catalog.save()
+    storage.replace(object_key(A), objects.encode(other)[1], storage.read(object_key(A)).tag)
+    for _ in range(2):
+        catalog = Catalog(store, model)
+        assert [type(row) for row in catalog.everywhere()] == [tuple, FormatError]
+        assert len(catalog.entries("git", B)) == 1
+        with pytest.raises(FormatError, match="not an index"):
+            catalog.entries("git", A)
+        catalog.save()
 
 
 def test_the_index_of_another_version_is_no_answer(

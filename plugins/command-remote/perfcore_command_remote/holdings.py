@@ -81,15 +81,6 @@ class Holdings:
             else:
                 yield key, data
 
-    def misplaced(self, keys: Iterable[str]) -> Iterator[str]:
-        """What to say of objects that nothing refers to and that are not those they are called: they may have taken
-        the place of an index."""
-        for key, data in self.contents.read(keys):
-            try:
-                verified(key, data)
-            except FormatError as error:
-                yield f"{error.message}; nothing refers to it: it may have been an index"
-
 
 def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:
     """The keys of what is not whole. Indexes and lists of notes are held: they are joined next. One that a newer

@@ -78,15 +78,16 @@ class _NotesChange:
 
 @attrs.define
 class _Plan:
-    """What the target lacks, by key, all keys of the source that are no objects, and the ids that the indexes and lists
-    of notes that were read refer to."""
+    """What the target lacks, by key, all keys of the source that are no objects, and the entries of its indexes and the
+    ids in its lists of notes that were read."""
 
     indexes: dict[str, _IndexChange] = attrs.field(factory=dict)
     notes: dict[str, _NotesChange] = attrs.field(factory=dict)
     records: dict[str, RecordChange] = attrs.field(factory=dict)
     marks: dict[str, bytes] = attrs.field(factory=dict)
     joinable: set[str] = attrs.field(factory=set)
-    referred: set[str] = attrs.field(factory=set)
+    entries: list[Entry] = attrs.field(factory=list)
+    noted: set[str] = attrs.field(factory=set)
     problems: list[str] = attrs.field(factory=list)
     notices: list[str] = attrs.field(factory=list)
 
@@ -227,7 +228,8 @@ def _planned(
                 plan.problems.append(described(error))
     # What an index or a list refers to is verified when it is copied or looked at. Of the others nobody would notice
     # that they have taken the place of an index.
-    plan.problems += ours.misplaced(key for key in others if key_id(key) not in plan.referred)
+    unreferred = set(map(key_id, others)) - plan.noted
+    plan.problems += (error.message for _, error in ours.store.misplaced(unreferred, plan.entries))
     _look_up_needs(plan, ours, theirs)
     return plan
 
@@ -252,7 +254,7 @@ def _plan_index(
     cutoff: Cutoff,
 ) -> None:
     incoming = decode_index(key, data)
-    plan.referred.update(id for entry in incoming.entries for id in (entry.profile, *entry.tables))
+    plan.entries += incoming.entries
     if versions is not None and incoming.version not in versions:
         return
     current = decode_index(key, there) if there is not None else None
@@ -283,7 +285,7 @@ def _plan_notes(
 ) -> None:
     current = notes.decode(there, f"the list of notes {key}") if there is not None else ()
     listed = notes.decode(data, f"the list of notes {key}")
-    plan.referred.update(listed)
+    plan.noted.update(listed)
     incoming = translation.notes(listed, plan.problems)
     if new := tuple(id for id in incoming if id not in set(current) or not theirs.has(id)):
         plan.notes[key] = _NotesChange(new, current)
