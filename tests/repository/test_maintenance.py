@@ -11,9 +11,11 @@ import pytest
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
-from perfcore.errors import UsageError
+from perfcore.errors import FormatError, UsageError
 from perfcore.library import History, open_repository
 from perfcore.model.record import replace
+from perfcore.store import notes
+from perfcore.store.store import object_key
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
@@ -79,6 +81,18 @@ def test_damage_is_a_finding(history: History, project: Project) -> None:
     fits("fsck", result.as_json())
     printed = project.perf("fsck", "--json", code=None)
     fits("fsck", json.loads(printed.out))
+
+
+def test_a_list_of_notes_in_the_place_of_an_index_is_damage_and_nothing_is_removed(history: History) -> None:
+    """A list does not say what it is about, so nothing but the version shows that it is in the wrong place."""
+    store, version = history.repository.store, history.version()
+    notes.add(store, "subject", "check", b"{}")
+    assert history.fsck().findings == ()
+    key = object_key(version)
+    store.storage.replace(key, store.storage.read(notes.key("subject")).data, store.storage.read(key).tag)
+    assert [finding.key for finding in history.fsck().findings if finding.level == "error"] == [key]
+    with pytest.raises(FormatError, match="might have been an index"):
+        history.gc(0.0)
 
 
 def test_fsck_names_a_folder_of_objects_that_is_gone(history: History, project: Project) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,7 +16,7 @@ from perfcore.profile import codec
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, opened, table_object
-from perfcore_command_store.examination import is_damage
+from perfcore_command_store.examination import is_damage, version_test
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed
@@ -60,17 +60,25 @@ def remove_garbage(repository: Repository, grace: float | None = None, *, dry_ru
     others in fewer files, where the storage can."""
     seconds = float(repository.config.get("gc.grace")) if grace is None else grace
     before = time.time_ns() - int(seconds * 1e9)
-    result = sweep(repository.store, before, sets.declared(repository.plugins), dry_run=dry_run)
+    declared = sets.declared(repository.plugins)
+    result = sweep(repository.store, before, declared, dry_run=dry_run, is_version=version_test(repository))
     if not dry_run:
         _remove_earlier_caches(repository)
     return result
 
 
-def sweep(store: Store, before: int, declared: Iterable[str] = (), *, dry_run: bool = False) -> GcResult:
+def sweep(
+    store: Store,
+    before: int,
+    declared: Iterable[str] = (),
+    *,
+    dry_run: bool = False,
+    is_version: Callable[[str], bool] = lambda id: False,
+) -> GcResult:
     """The same for a store of which there is no repository here; `before` is in ns since 1970 UTC. `declared` are the
     names of the sets that plugins declare."""
     declared = tuple(declared)
-    swept = collect_garbage(store, older_than=before, declared=declared, dry_run=dry_run)
+    swept = collect_garbage(store, older_than=before, declared=declared, dry_run=dry_run, is_version=is_version)
     packed = 0
     if not dry_run:
         sets.mark(store, declared)
@@ -94,27 +102,34 @@ def _remove_earlier_caches(repository: Repository) -> None:
 
 
 def collect_garbage(
-    store: Store, *, older_than: int, declared: Iterable[str] = (), dry_run: bool = False
+    store: Store,
+    *,
+    older_than: int,
+    declared: Iterable[str] = (),
+    dry_run: bool = False,
+    is_version: Callable[[str], bool] = lambda id: False,
 ) -> GarbageReport:
     """Remove objects that nothing refers to and that nobody touched since `older_than` (ns since 1970 UTC).
 
-    Nothing is removed that is not called as objects are. FormatError for a damaged index or pending profile, before
-    anything is removed: what it refers to is not known."""
+    Nothing is removed that is not called as objects are. FormatError for a damaged index or pending profile, and for a
+    list of notes under the id of what `is_version`, before anything is removed: what it refers to is not known."""
     declared = tuple(declared)
     for _ in range(_TRIES):
         with contextlib.suppress(ConflictError):
-            return _collected(store, older_than, declared, dry_run)
+            return _collected(store, older_than, declared, dry_run, is_version)
     raise ConflictError(f"others keep writing to the store: {_TRIES} tries failed", hint="try again")
 
 
-def _collected(store: Store, older_than: int, declared: tuple[str, ...], dry_run: bool) -> GarbageReport:
+def _collected(
+    store: Store, older_than: int, declared: tuple[str, ...], dry_run: bool, is_version: Callable[[str], bool]
+) -> GarbageReport:
     state = store.storage.state() if hasattr(store.storage, "state") else ""
     # What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
     # Whoever makes something reachable touches it afterwards: if that was before the first listing, the second one
     # holds the root; if it was later, the tag is not the listed one and `delete` refuses. So no clock decides
     # whether an object is garbage, only how long it stays.
     listed = [row for row in store.storage.list(OBJECTS) if is_object_key(row.key)]
-    reachable, lists = _reachable(store, declared)
+    reachable, lists = _reachable(store, declared, is_version)
     unreferred = [row for row in listed if row.key not in lists and key_id(row.key) not in reachable]
     garbage = [row for row in unreferred if row.modified < older_than]
     if garbage:
@@ -141,7 +156,7 @@ def _is_misplaced(key: str, data: bytes) -> bool:
         return False
 
 
-def _reachable(store: Store, declared: tuple[str, ...]) -> tuple[set[str], set[str]]:
+def _reachable(store: Store, declared: tuple[str, ...], is_version: Callable[[str], bool]) -> tuple[set[str], set[str]]:
     """(ids of all that is referred to, keys of indexes and lists of notes)."""
     reachable: set[str] = set()
     lists: set[str] = set()
@@ -156,6 +171,8 @@ def _reachable(store: Store, declared: tuple[str, ...]) -> tuple[set[str], set[s
                 profiles.add(entry.profile)
                 reachable.update(entry.tables)
         elif notes.is_list(data):
+            if is_version(key_id(row.key)):
+                raise _unknown(row.key)
             lists.add(row.key)
             reachable.update(notes.decode(data, f"list of notes {row.key}"))
         elif not objects.is_compressed(data):
