@@ -38,8 +38,11 @@ class Holdings:
     contents: Contents = attrs.field(default=attrs.Factory(lambda self: Contents(self.store), takes_self=True))
 
     @classmethod
-    def of(cls, store: Store, *, verify: bool = False) -> Holdings:
-        """What is listed; to `verify`, everything is read."""
+    def of(
+        cls, store: Store, *, verify: bool = False, is_version: Callable[[str], bool] = lambda id: False
+    ) -> Holdings:
+        """What is listed; to `verify`, everything is read. A list of notes under the id of what `is_version` is damage:
+        an index belongs there."""
         listed = list(store.storage.list(OBJECTS))
         rows = {row.key: row for row in listed if is_object_key(row.key)}
         refused = {key: text for key, row in rows.items() if (text := too_large(row))}
@@ -48,7 +51,7 @@ class Holdings:
         refused |= {key: objects.folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
         rows = {key: row for key, row in rows.items() if key not in refused}
         contents = Contents(store)
-        damaged = frozenset(map(key_id, _damaged(contents, rows))) if verify else frozenset[str]()
+        damaged = frozenset(map(key_id, _damaged(contents, rows, is_version))) if verify else frozenset[str]()
         return cls(store, rows, (*refused.values(), *twice), damaged, contents)
 
     def has(self, id: str) -> bool:
@@ -82,7 +85,7 @@ class Holdings:
                 yield key, data
 
 
-def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:
+def _damaged(contents: Contents, keys: Iterable[str], is_version: Callable[[str], bool]) -> Iterator[str]:
     """The keys of what is not whole. Indexes and lists of notes are held: they are joined next. One that a newer
     perfcore wrote is no damage."""
     for key, data in contents.read(keys):
@@ -91,7 +94,7 @@ def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:
                 raise data
             if indexes.is_index(data):
                 decode_index(key, data)
-            elif notes.is_list(data):
+            elif notes.is_list(data) and not is_version(key_id(key)):
                 notes.decode(data, key)
             else:
                 verified(key, data)

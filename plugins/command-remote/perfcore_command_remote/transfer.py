@@ -9,7 +9,7 @@ killed leaves objects that nothing refers to, and the next one goes on.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -122,16 +122,29 @@ def transfer(
     pushed: Pushed | None = None,
     verify: bool = False,
     dry_run: bool = False,
+    is_version: Callable[[str], bool] = lambda id: False,
 ) -> Transferred:
     """Bring everything from the source to the target, or the profiles of some versions only, as the translation says,
     except for those that the target does not keep; of sets, those that are `declared`. What the source lacks that was
     `pushed` to it is named, and so is what is damaged on either side and left out. To `verify`, the target is read: the
-    source's whole objects take the place of its damaged ones."""
+    source's whole objects take the place of its damaged ones. A list of notes does not say what it is about, so
+    `is_version` says whether it took the place of an index."""
     declared, translation = tuple(declared), translation or AsItIs()
     for _ in range(_TRIES):
         try:
             done = _once(
-                source, target, memory, listener, declared, versions, translation, cutoff, pushed, verify, dry_run
+                source,
+                target,
+                memory,
+                listener,
+                declared,
+                versions,
+                translation,
+                cutoff,
+                pushed,
+                verify,
+                dry_run,
+                is_version,
             )
         except ConflictError:  # somebody else was faster: what they wrote is read, and joined with ours
             forget_listings(source, target)
@@ -161,10 +174,11 @@ def _once(
     pushed: Pushed | None,
     verify: bool,
     dry_run: bool,
+    is_version: Callable[[str], bool],
 ) -> Transferred:
     listener.progress(0, 0, "comparing")
-    ours, theirs = Holdings.of(source), Holdings.of(target, verify=verify)
-    plan = _planned(ours, theirs, memory, versions, translation, cutoff)
+    ours, theirs = Holdings.of(source), Holdings.of(target, verify=verify, is_version=is_version)
+    plan = _planned(ours, theirs, memory, versions, translation, cutoff, is_version)
     if pushed is not None:
         plan.problems += pushed.lacking(ours, theirs)
     for notice in plan.notices:
@@ -208,6 +222,7 @@ def _planned(
     versions: Container[str] | None,
     translation: Translation,
     cutoff: Cutoff,
+    is_version: Callable[[str], bool],
 ) -> _Plan:
     joined = {key for key in ours.rows if memory.is_joined(key, ours, theirs)}
     plan = _Plan(problems=[*ours.refused], joinable=set(joined))
@@ -220,6 +235,8 @@ def _planned(
             there = current.get(key)
             try:
                 if notes.is_list(data):
+                    if is_version(key_id(key)):
+                        raise FormatError(f"{key} is a list of notes, and should be the index of a version")
                     _plan_notes(plan, theirs, key, data, there, translation)
                 else:
                     _plan_index(plan, theirs, key, data, there, versions, translation, cutoff)

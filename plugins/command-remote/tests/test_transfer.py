@@ -275,6 +275,19 @@ def test_an_object_in_the_place_of_an_index_is_named(
     assert entries(there) == {version(1): {good}} | brought
 
 
+def test_a_list_of_notes_in_the_place_of_an_index_is_named_and_replaced(here: Store, there: Store) -> None:
+    lost = register(here, 1, 100)
+    notes.add(here, "check", "check", b"{}")
+    assert bring(here, there).problems == ()
+    key = object_key(version(1))
+    here.storage.replace(key, here.storage.read(notes.key("check")).data, here.storage.read(key).tag)
+    (problem,) = bring(here, there, is_version=version(1).__eq__).problems
+    assert version(1)[2:] in problem
+    assert entries(there) == {version(1): {lost}}
+    assert bring(there, here, is_version=version(1).__eq__, verify=True).problems == ()
+    assert entries(here) == {version(1): {lost}}
+
+
 def test_an_index_under_the_key_of_another_version_is_refused(here: Store, there: Store) -> None:
     register(here, 1, 100)
     data = here.storage.read(object_key(version(1))).data
