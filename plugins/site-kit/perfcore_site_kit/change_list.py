@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from perfcore_site_kit.data import ListedChange
     from perfcore_site_kit.renderer import View
 
-_SERIES = 40  # of one group: a change of the machine has all of them
+_SERIES = 40  # of one group
 
 
 def changes_page(view: View) -> Mapping[str, Any]:
@@ -26,11 +26,12 @@ def changes_page(view: View) -> Mapping[str, Any]:
         {
             "group": group,
             "words": sentences.group(group.changes),
-            "rows": [change_row(view, item) for item in group.changes[:_SERIES]],
-            "rest": max(0, len(group.changes) - _SERIES),
+            "rows": [change_row(view, item) for item in listed],
+            "rest": len(group.changes) - len(listed),
             "link": _version_link(view, group),
         }
         for group in page.groups
+        for listed in [_listed(group)]
     ]
     return {
         "page": page,
@@ -40,6 +41,16 @@ def changes_page(view: View) -> Mapping[str, Any]:
         "newer": view.link(_list(page_number - 1)) if page_number > 1 else "",
         "older": view.link(_list(page_number + 1)) if page_number < page.pages else "",
     }
+
+
+def _listed(group: data.ChangeGroup) -> list[ListedChange]:
+    """The first of a group. Of those of a machine one is there for all series that it measures."""
+    subjects = [
+        (item.change.environments, item.change.metric) if item.change.kind == "machine" else item.change.id
+        for item in group.changes
+    ]
+    first = {subject: at for at, subject in reversed(list(enumerate(subjects)))}
+    return [item for at, item in enumerate(group.changes) if first[subjects[at]] == at][:_SERIES]
 
 
 def change_row(view: View, item: ListedChange) -> Mapping[str, Any]:

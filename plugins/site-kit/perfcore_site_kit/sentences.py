@@ -61,7 +61,7 @@ def changes(page: Changes) -> str:
     """Since when?"""
     versions = plural(page.versions, "version")
     if not page.total:
-        return f"No change was reported in {versions}."
+        return f"No change {'of the code ' if page.groups else ''}was reported in {versions}."
     standing = (
         f"{plural(page.standing, 'regression')} {_stand(page.standing)}" if page.standing else "No regression stands"
     )
@@ -195,8 +195,9 @@ def group(listed: Sequence[ListedChange]) -> str:
     """The changes of one range of versions in a few words."""
     worse = sum(item.change.kind in WORSE for item in listed)
     better = sum(item.change.kind in BETTER for item in listed)
-    others = len(listed) - worse - better
-    counts = ((worse, "slower"), (better, "faster"), (others, "other"))
+    machine = sum(item.change.kind == "machine" for item in listed)
+    others = len(listed) - worse - better - machine
+    counts = ((worse, "slower"), (better, "faster"), (machine, "of the machine"), (others, "other"))
     return ", ".join(f"{count} {name}" for count, name in counts if count)
 
 

@@ -23,7 +23,7 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
-from perfcore.model import Change, ChangeKind, Tool
+from perfcore.model import Change, ChangeKind
 from perfcore.model.record import replace as replace_profile
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column
@@ -127,6 +127,11 @@ def test_machines_that_take_turns_have_a_line_each_and_one_trend(project: Projec
     assert "one of 3 machines" in page
     assert "1:0" in page
     assert "environment 1:" not in page
+    listed = words(site, PagePath(paths.CHANGES))
+    assert "of 2 changes in 24 versions" in listed
+    assert "2 slower" in listed
+    assert listed.count("of the machine") == 2
+    assert listed.count("1 more series") == 2
 
 
 HARNESS = """
@@ -230,29 +235,6 @@ def test_short_histories_of_many_benchmarks_are_told_as_the_check_tells_them(pro
     assert Counter(newest) == {"degradation": 1, "same": 69}
     counts = data.overview(Site(history.repository).branch).counts
     assert counts == {"slower": 1, "faster": 0, "same": 69, "inconclusive": 0, "not measured": 0}
-
-
-@pytest.mark.parametrize("between", [1, 0])
-def test_the_command_of_a_change_measures_the_benchmark_as_it_was_measured(project: Project, between: int) -> None:
-    history = open_repository(project.path)
-    versions = []
-    for number in range(12):
-        for _ in range(between):
-            project.commit("Not measured")
-        versions.append(project.commit(f"Version {number}"))
-        wall = (2 if number >= STEP else 1) * 5_000_000
-        amounts = {"parse a": [wall + run * 7919 % 13 * 400 for run in range(8)]}
-        made = suite(amounts, created=CREATED + number, collector=Tool(name="bench"))
-        history.register(history.save(made), versions[-1])
-    site = Site(history.repository)
-    (change,) = (change for row in site.branch.series for change in row.changes if change.primary)
-    page = words(site, PagePath(paths.CHANGE, (change.id,)))
-    ends = f"{versions[STEP - 1][:10]} {versions[STEP][:10]} --collector bench"
-    argv = f"-- {made.label}|"
-    if between:
-        assert f"To narrow it: |perf bisect {ends} --benchmark 'parse a' {argv}" in page
-    else:
-        assert f"To measure both versions again: |perf compare {ends} {argv}" in page
 
 
 def test_one_benchmark_alone_is_not_counted_in_the_plural(project: Project) -> None:
