@@ -31,6 +31,7 @@ FEWEST = 3  # versions measured on both machines: two tell hardly how much their
 _NOISE_MOVES = 3  # versions that a change of the noise may be away from the replacement that it belongs to
 _CLEARLY = 3.0  # times the variance of the noise: three ratios exceed it by chance in 5 of 100 cases (F of 2, many)
 _ENOUGH = 8  # versions whose differences tell the noise
+_HISTORIES = 8  # that a machine may join: those of hundreds of machines would be looked at by each
 _SEVERAL = 8  # ratios from which on one that is far off counts less
 _FAR = 3.0  # spreads from their middle
 _LEVEL = 0.95  # at which the interval of few ratios is right
@@ -172,13 +173,13 @@ class _History(msgspec.Struct, eq=False):
 
 
 def _machines(series: Series, measured: Sequence[MeasuredVersions]) -> dict[str, _Machine]:
-    """The machines that are known, and whose amounts have ratios: those above 0."""
+    """The machines that are known, measured some versions, and whose amounts have ratios: those above 0."""
     numbers: dict[str, int] = {}
     ordinals = np.array([numbers.setdefault(version, len(numbers)) for version in series.versions], dtype=np.int64)
     machines = {}
     for history in measured:
         amounts = as_floats(history.runs.amounts)
-        if not history.environment or amounts.min() <= 0:
+        if not history.environment or len(history.positions) < FEWEST or amounts.min() <= 0:
             continue
         runs = replace(history.runs, amounts=amounts)
         aligned = sessions.align(runs, 0)
@@ -200,7 +201,9 @@ def _continuations(series: Series, machines: Mapping[str, _Machine]) -> list[Con
     that shares too few with any joins a history with which it takes turns."""
     ends: list[_Machine] = []
     continuations: list[Continuation] = []
-    for machine in sorted(machines.values(), key=lambda machine: int(machine.ordinals[-1])):
+    is_shared = len(set(series.versions)) <= len(series.versions) - FEWEST
+    by_end = sorted(machines.values(), key=lambda machine: int(machine.ordinals[-1])) if is_shared else []
+    for machine in by_end:
         for candidate in reversed(ends):
             continuation = _continuation(series, candidate, machine)
             if continuation is not None:
@@ -211,7 +214,8 @@ def _continuations(series: Series, machines: Mapping[str, _Machine]) -> list[Con
     alone = machines.keys() - {name for step in continuations for name in (step.before, step.after)}
     histories = [_History.of(end) for end in ends if end.name not in alone]
     for machine in (machine for machine in machines.values() if machine.name in alone):
-        joined = (step for history in reversed(histories) if (step := history.joined_by(machine)) is not None)
+        newest = reversed(histories[-_HISTORIES:])
+        joined = (step for history in newest if (step := history.joined_by(machine)) is not None)
         if (step := next(joined, None)) is None:
             histories.append(_History.of(machine))
         else:
