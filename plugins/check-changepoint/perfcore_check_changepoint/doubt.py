@@ -55,9 +55,13 @@ class Factors(msgspec.Struct, frozen=True, eq=False):
         information = (
             sides.T @ (sides * weight[:, None]) - of_sides.T @ np.linalg.solve(inner, self.covariance) @ of_sides
         )
-        step = np.array([-1.0, 1.0])
         known = of_one * float((1 / sides.sum(axis=0)).sum())
-        return min(known / float(step @ np.linalg.solve(information, step)), 1.0)
+        (before, both), (_, after) = information.tolist()
+        of_step = (
+            before * after - both * both
+        )  # over `total`, the inverse of the variance: it may be 0, by rounding less
+        total = before + after + 2 * both
+        return min(max(known * of_step / total, 0.0), 1.0) if total > 0 else 0.0
 
 
 class Doubt(msgspec.Struct, frozen=True, eq=False):

@@ -360,7 +360,7 @@ def _evidence_of(observed: Floats, ramp: Floats, squares: Floats) -> tuple[float
     count = len(observed)
     weights, logarithms = _walks(count + 1)
     flat, products = weights @ (observed * observed), weights @ (observed * ramp)
-    sloping = flat - products * products / squares
+    sloping = np.maximum(flat - products * products / squares, 0.0)  # by rounding it may be less
     least = _LEAST * count
     null, alternative = (-0.5 * (count * np.log(sums + least) + logarithms) for sums in (flat, sloping))
     best = int(alternative.argmax())

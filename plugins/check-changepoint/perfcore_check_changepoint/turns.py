@@ -22,6 +22,7 @@ _CLEARLY = 3.0  # times the variance of the noise: the ratio itself varies
 _MOVED = 3.5  # standard deviations between the differences before a turn and those after it: the ratio is another
 _SHARED = 4 / 3  # of the variance of independent differences
 _EQUAL = 1e-18  # variance of amounts that are the same
+_LARGEST = 7.0  # logarithm of a ratio: what takes a thousand times as long elsewhere is something else
 
 
 class Ratio(msgspec.Struct, frozen=True):
@@ -72,7 +73,7 @@ def ratio(old: Centers, new: Centers, noise: float) -> Ratio | None:
     weights = 1 / variances
     rise = float(np.average(rises, weights=weights))
     own = float(((rises - rise) ** 2 * weights).sum() / (len(rises) - 1))
-    if own > _CLEARLY * noise or _moved(rises - rise, weights) > _MOVED * noise**0.5:
+    if abs(rise) > _LARGEST or own > _CLEARLY * noise or _moved(rises - rise, weights) > _MOVED * noise**0.5:
         return None
     return Ratio(rise, max(own, noise) * _SHARED / float(weights.sum()), len(rises))
 

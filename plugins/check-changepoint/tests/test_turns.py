@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
+from perfcore_check_changepoint.doubt import Factors
 
 from perfcore.model import Change, Series
 from perfcore.model.record import replace
@@ -100,6 +101,21 @@ def test_machines_with_few_turns_are_not_compared() -> None:
     early, late = ("1:a",) * 20 + ("1:b",) * 14, ("1:a", "1:b") * 3
     (machine,) = (c for c in _scan(replace(series, environments=early + late)) if c.kind == "machine")
     assert "not compared" in machine.evidence
+
+
+def test_amounts_that_differ_a_thousandfold_are_not_compared() -> None:
+    machines = [c for c in _scan(_pool(1, 60, factors={"1:a": 1.0, "1:b": 5000.0})) if c.kind == "machine"]
+    assert ["not compared" in machine.evidence for machine in machines] == [True]
+
+
+def test_factors_of_any_uncertainty_leave_a_part_of_the_evidence() -> None:
+    for seed in range(300):
+        draw = np.random.default_rng(seed)
+        count, machines = int(draw.integers(4, 30)), int(draw.integers(1, 4))
+        share = np.eye(machines)[draw.integers(0, machines, count)]
+        covariance = np.diag(draw.uniform(0, 1, machines)) * 10.0 ** draw.uniform(-20, 20)
+        part = Factors(share, covariance).certain(10.0 ** draw.uniform(-40, 40), int(draw.integers(1, count)))
+        assert 0 <= part <= 1
 
 
 def test_each_series_of_a_suite_has_a_factor_of_its_own() -> None:
