@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfcore.errors import NotFoundError
@@ -31,7 +31,7 @@ def changes_page(view: View) -> Mapping[str, Any]:
             "link": _version_link(view, group),
         }
         for group in page.groups
-        for listed in [_listed(group)]
+        for listed in [once_for_a_machine(group.changes)[:_SERIES]]
     ]
     return {
         "page": page,
@@ -43,14 +43,13 @@ def changes_page(view: View) -> Mapping[str, Any]:
     }
 
 
-def _listed(group: data.ChangeGroup) -> list[ListedChange]:
-    """The first of a group. Of those of a machine one is there for all series that it measures."""
-    subjects = [
-        (item.change.environments, item.change.metric) if item.change.kind == "machine" else item.change.id
-        for item in group.changes
-    ]
-    first = {subject: at for at, subject in reversed(list(enumerate(subjects)))}
-    return [item for at, item in enumerate(group.changes) if first[subjects[at]] == at][:_SERIES]
+def once_for_a_machine(changes: Sequence[ListedChange]) -> list[ListedChange]:
+    """The changes, but of those of a machine one for all series of a metric that it measures."""
+    listed: dict[object, ListedChange] = {}
+    for at, item in enumerate(changes):
+        change = item.change
+        listed.setdefault((change.environments, change.metric) if change.kind == "machine" else at, item)
+    return list(listed.values())
 
 
 def change_row(view: View, item: ListedChange) -> Mapping[str, Any]:

@@ -83,7 +83,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[ChangeGroup, ...]
     number: int
     pages: int
-    total: int  # without those of the machine
+    of_code: int
     standing: int
     versions: int
 
@@ -177,7 +177,7 @@ def changes(branch: Branch, number: int = 1) -> Changes:
         groups=tuple(chosen),
         number=number,
         pages=max(1, -(-len(groups) // GROUPS)),
-        total=sum(item.change.kind != "machine" for item in listed),
+        of_code=sum(item.change.kind != "machine" for item in listed),
         standing=sum(item.stands for item in listed if item.change.primary),
         versions=len(branch.versions),
     )

@@ -60,12 +60,12 @@ def overview(page: Overview) -> str:
 def changes(page: Changes) -> str:
     """Since when?"""
     versions = plural(page.versions, "version")
-    if not page.total:
+    if not page.of_code:
         return f"No change {'of the code ' if page.groups else ''}was reported in {versions}."
     standing = (
         f"{plural(page.standing, 'regression')} {_stand(page.standing)}" if page.standing else "No regression stands"
     )
-    return f"{standing}, of {plural(page.total, 'change')} in {versions}."
+    return f"{standing}, of {plural(page.of_code, 'change')} in {versions}."
 
 
 def series(state: SeriesState) -> str:

@@ -134,6 +134,23 @@ def test_machines_that_take_turns_have_a_line_each_and_one_trend(project: Projec
     assert listed.count("1 more series") == 2
 
 
+def test_changes_of_two_machines_between_the_same_versions_are_both_listed(project: Project) -> None:
+    """They are one question with one id."""
+    history = open_repository(project.path)
+    for number in range(3):
+        version = project.commit(f"Change {number}")
+        for machine in range(2):
+            level = 0.01 * (1.5 + 0.1 * machine if number else 1)
+            times = {"parse": [level * (1 + run % 3 / 1000) for run in range(8)]}
+            made = suite(times, unit="s", environment_id=f"1:{machine}", created=CREATED + 2 * number + machine)
+            history.register(history.save(made), version)
+    site = Site(history.repository)
+    listed = words(site, PagePath(paths.CHANGES))
+    assert "of 2 changes in 3 versions" in listed
+    assert "|+50.0 %|" in listed
+    assert "|+60.0 %|" in listed
+
+
 HARNESS = """
 import random
 level = float(open("level").read())
