@@ -57,11 +57,9 @@ class Factors(msgspec.Struct, frozen=True, eq=False):
         )
         known = of_one * float((1 / sides.sum(axis=0)).sum())
         (before, both), (_, after) = information.tolist()
-        of_step = (
-            before * after - both * both
-        )  # over `total`, the inverse of the variance: it may be 0, by rounding less
-        total = before + after + 2 * both
-        return min(max(known * of_step / total, 0.0), 1.0) if total > 0 else 0.0
+        # Their ratio is the inverse of the variance of the step. By rounding, both may be 0 or less.
+        determinant, total = before * after - both * both, before + after + 2 * both
+        return min(max(known * determinant / total, 0.0), 1.0) if total > 0 else 0.0
 
 
 class Doubt(msgspec.Struct, frozen=True, eq=False):

@@ -109,7 +109,7 @@ def joined(series: Series, measured: Sequence[MeasuredVersions]) -> Joined | Non
     if len(measured) < 2:
         return None
     machines = _machines(series, measured)
-    continuations = tuple(_continuations(series, machines))
+    continuations = _continuations(series, machines)
     if not continuations:
         return None
     writer, factors, doubts = _Writer.of(series), dict[str, float](), dict[str, Doubt]()
@@ -120,7 +120,7 @@ def joined(series: Series, measured: Sequence[MeasuredVersions]) -> Joined | Non
         factors |= {member.name: _exp(rise) for member, rise in zip(members, rises.tolist(), strict=True)}
         writer.join(members, factors)
         doubts[members[0].name], machines_of_runs[members[0].name] = _doubt(members, chain), _of_runs(members)
-    return Joined(writer.written(), continuations, series.environments, factors, doubts, machines_of_runs)
+    return Joined(writer.written(), tuple(continuations), series.environments, factors, doubts, machines_of_runs)
 
 
 class _Machine(msgspec.Struct, frozen=True, eq=False):
@@ -148,9 +148,9 @@ class _History(msgspec.Struct, eq=False):
         centers = turns.Centers(machine.ordinals, machine.centers)
         return cls(machine, centers, machine.positions, [] if noise is None else [noise])
 
-    def joined_by(self, machine: _Machine) -> Continuation | None:
-        """None where the two do not take turns, or with another ratio in each; else it is the newest from now on."""
-        other = _History.of(machine)
+    def joined_by(self, other: _History) -> Continuation | None:
+        """None where the two do not take turns, or with another ratio in each; else this one has the machine of the
+        other, which is the newest from now on."""
         noises = self.noises + other.noises
         ratio = turns.ratio(self.centers, other.centers, sum(noises) / len(noises)) if noises else None
         if ratio is None:
@@ -159,7 +159,7 @@ class _History(msgspec.Struct, eq=False):
         first = int(np.searchsorted(positions, max(self.positions.min(), other.positions.min())))
         step = Continuation(
             before=self.newest.name,
-            after=machine.name,
+            after=other.newest.name,
             base=int(positions[first - 1]),
             position=int(positions[first]),
             rise=round(ratio.rise, _DIGITS),
@@ -168,7 +168,7 @@ class _History(msgspec.Struct, eq=False):
             in_turns=True,
         )
         centers = self.centers.times(step.rise).together(other.centers)
-        self.newest, self.centers, self.positions, self.noises = machine, centers, positions, noises
+        self.newest, self.centers, self.positions, self.noises = other.newest, centers, positions, noises
         return step
 
 
@@ -213,13 +213,14 @@ def _continuations(series: Series, machines: Mapping[str, _Machine]) -> list[Con
         ends.append(machine)
     alone = machines.keys() - {name for step in continuations for name in (step.before, step.after)}
     histories = [_History.of(end) for end in ends if end.name not in alone]
-    for machine in (machine for machine in machines.values() if machine.name in alone):
-        newest = reversed(histories[-_HISTORIES:])
-        joined = (step for history in newest if (step := history.joined_by(machine)) is not None)
-        if (step := next(joined, None)) is None:
-            histories.append(_History.of(machine))
+    for own in (_History.of(machine) for machine in machines.values() if machine.name in alone):
+        for history in reversed(histories[-_HISTORIES:]):
+            step = history.joined_by(own)
+            if step is not None:
+                continuations.append(step)
+                break
         else:
-            continuations.append(step)
+            histories.append(own)
     return continuations
 
 

@@ -64,8 +64,8 @@ def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
 
 
 def _with_factors(first: Change, some: Sequence[Change]) -> Change:
-    """The change with the factors between the machines, where they have one history: one factor, or
-    the span of all, as every series has its own. Those of other metrics are others again, and have no place here."""
+    """The change with the factors between the machines, where they have one history: one factor, or the span of all, as
+    every series has its own. Those of other metrics are others again, and have no place here."""
     continued = [change for change in some if change.moved is None and change.ratio is not None]
     if not continued:
         return first

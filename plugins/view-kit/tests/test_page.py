@@ -68,10 +68,10 @@ def test_a_foreign_script_does_not_run(window: Any, tmp_path: Path) -> None:
 
 
 def test_pages_write_a_minus_sign() -> None:
+    """Not a hyphen, at which lines break, and which the scripts of pages do not write."""
     assert form.quantity(-3000, "B") == "−2.93 KiB"
     assert form.quantity(None) == "-"
     assert form.quantity(1e-9) == "1e-09"
-    """Not a hyphen, at which lines break, and which the scripts of pages do not write."""
     assert [form.percent(ratio) for ratio in (0.9, 1.0, 1.1, 20)] == ["−10.0 %", "+0.0 %", "+10.0 %", "×20"]
     assert [form.signed(amount, "ns") for amount in (-2e6, 0, 3)] == ["−2 ms", "0 ns", "+3 ns"]
     said = "level 5 ms → 4 ms (95 %: -21.5 % to -9 %); with a-10 of x-5%, p=1e-05"
