@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from perfcore.text import plural
 
 # 1 % is the smallest change that `perf compare` looks for by default.
 STOLEN = 0.01  # the share of CPU time taken by the hypervisor that is worth a note
+_THROTTLED = {"throttled_usec": 1e6, "throttled_time": 1e9}  # of versions 2 and 1, and what a second has of each
 _TICKS = 100  # USER_HZ; /proc/stat counts in it on every Linux
 
 
@@ -39,7 +41,7 @@ class Frequency(NamedTuple):
 def snapshot(root: Path = Path("/")) -> Snapshot:
     """The counters now. `root` is where `proc` and `sys` are."""
     ran, stolen = _cpu_times(_text(root / "proc/stat"))
-    throttled, withheld = _throttling(_text(root / "sys/fs/cgroup" / _cgroup(root) / "cpu.stat"))
+    throttled, withheld = _throttling(root)
     return Snapshot(
         moment=time.monotonic(),
         cpus=len(os.sched_getaffinity(0)),
@@ -107,8 +109,15 @@ def stolen_share(before: Snapshot, after: Snapshot) -> float | None:
 
 
 def quota(root: Path = Path("/")) -> float | None:
-    """How many CPUs the control group may use; None without a limit."""
-    words = _text(root / "sys/fs/cgroup" / _cgroup(root) / "cpu.max").split()
+    """How many CPUs our control group, and each one around it, may use; None without a limit."""
+    quotas = (_quota(group) for group in _cgroups(root))
+    return min((limit for limit in quotas if limit is not None), default=None)
+
+
+def _quota(group: Path) -> float | None:
+    # One file in version 2, two in version 1, where -1 is no limit.
+    text = _text(group / "cpu.max") or _text(group / "cpu.cfs_quota_us") + _text(group / "cpu.cfs_period_us")
+    words = text.split()
     return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
 
 
@@ -122,10 +131,14 @@ def _cpu_times(stat: str) -> tuple[float | None, float | None]:
     return user + nice + system + irq + softirq, steal
 
 
-def _throttling(stat: str) -> tuple[int | None, float | None]:
-    values = dict(line.split() for line in stat.splitlines() if len(line.split()) == 2)
-    times, spent = values.get("nr_throttled"), values.get("throttled_usec")
-    return (int(times) if times else None), (int(spent) / 1e6 if spent else None)
+def _throttling(root: Path) -> tuple[int | None, float | None]:
+    """How often our control group and those around it were stopped, each counting for itself, and for how long."""
+    stops, seconds = [], []
+    for group in _cgroups(root):
+        values = dict(line.split() for line in _text(group / "cpu.stat").splitlines() if len(line.split()) == 2)
+        stops += [int(values[name]) for name in ("nr_throttled",) if name in values]
+        seconds += [int(values[name]) / unit for name, unit in _THROTTLED.items() if name in values]
+    return (sum(stops) if stops else None), (sum(seconds) if seconds else None)
 
 
 def _pressure(text: str) -> float | None:
@@ -135,11 +148,16 @@ def _pressure(text: str) -> float | None:
     return int(total) / 1e6 if total.isdigit() else None
 
 
-def _cgroup(root: Path) -> str:
-    """The path of our control group (version 2) below its mount."""
-    lines = _text(root / "proc/self/cgroup").splitlines()
-    # `0::` is the one hierarchy of version 2 (cgroups(7)).
-    return next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), "")
+def _cgroups(root: Path) -> Iterator[Path]:
+    """The folders of the control groups that may limit our CPU time, from the mount down to our own. A container may
+    see a path of its host that is not there; its own group is the mount then."""
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        # `0::` is the one hierarchy of version 2; in version 1 each controller has a folder (cgroups(7)).
+        if not controllers or "cpu" in controllers.split(","):
+            mount = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
+            names = (name for name in path.split("/") if name not in ("", ".", ".."))
+            yield from itertools.accumulate(names, Path.joinpath, initial=mount)
 
 
 def _first_number(text: str) -> float | None:

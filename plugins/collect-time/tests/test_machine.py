@@ -48,6 +48,50 @@ def test_counters_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
     assert facts(seen, seen, frequency(root), root)["smt"] is True
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            {
+                "proc/self/cgroup": "0::/pod/container\n",
+                "sys/fs/cgroup/pod/cpu.max": "50000 100000\n",
+                "sys/fs/cgroup/pod/cpu.stat": "nr_throttled 3\nthrottled_usec 500000\n",
+                "sys/fs/cgroup/pod/container/cpu.max": "max 100000\n",
+                "sys/fs/cgroup/pod/container/cpu.stat": "nr_throttled 0\nthrottled_usec 0\n",
+            },
+            (3, 0.5, 0.5),
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:memory:/docker/1f\n3:cpuacct,cpu:/job\n0::/\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "20000\n",
+                "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000\n",
+                "sys/fs/cgroup/cpu/job/cpu.stat": "nr_periods 60\nnr_throttled 7\nthrottled_time 1500000000\n",
+            },
+            (7, 1.5, 0.2),
+        ),
+        (
+            {
+                "proc/self/cgroup": "2:cpu:/docker/1f\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "150000\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                "sys/fs/cgroup/cpu/cpu.stat": "nr_throttled 1\nthrottled_time 2000000\n",
+            },
+            (1, 0.002, 1.5),
+        ),
+    ],
+    ids=["of a group around", "version 1", "version 1 in a container"],
+)
+def test_a_quota_is_found_in_every_kind_of_control_groups(
+    tmp_path: Path, files: dict[str, str], expected: tuple[int, float, float]
+) -> None:
+    root = system(tmp_path, files)
+    seen = snapshot(root)
+    assert (seen.throttled, seen.throttled_time, quota(root)) == expected
+
+
 def test_what_a_machine_does_not_tell_is_missing(tmp_path: Path) -> None:
     seen = snapshot(tmp_path)
     assert seen._replace(moment=0.0, cpus=0) == Snapshot(moment=0.0, cpus=0)
