@@ -7,6 +7,7 @@ are written as a pending profile marked incomplete, which the complete one repla
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -61,8 +62,7 @@ class Progress:
 
 
 class _Target(msgspec.Struct):
-    """A job to measure as it was requested, as it is submitted, and its pending profile: that of an interrupted command
-    (`earlier`), and the one that is under way."""
+    """A job as requested and as submitted, with the profile of an interrupted command, and the one under way."""
 
     job: Job
     submitted: Job
@@ -121,7 +121,7 @@ class Collection(msgspec.Struct):
     def jobs(self) -> tuple[Job, ...]:
         """The jobs of all versions, oldest first; those of the working tree in its directories."""
         if self.request.versions is None:
-            version, dirty = tree_state(self.repository)
+            version, dirty = tree_state(self.repository, needed=self.request.register)
             if dirty and self.request.register:
                 raise UsageError("--add: the tree has uncommitted changes", hint="commit them, or name --version HEAD")
             places = [tree_directory(self.repository.root, job.cwd, None) for job in self.request.jobs]
@@ -138,11 +138,13 @@ class Collection(msgspec.Struct):
         pending = [kept for kept in self.repository.pending() if kept.profile] if self.request.resume else []
         present = self._present(jobs, pending)
         if self.request.missing:
-            from perfcore.measure.sessions import shared
+            from perfcore.measure.sessions import REPEATED, shared
 
-            missing = {job.version for job in jobs if (job.version, *_job_key(job)) not in present}
-            repeated = shared(list(dict.fromkeys(job.version for job in jobs)), missing)
-            present = {key for key in present if key[0] not in repeated}
+            keys = {(job.version, *_job_key(job)): job.version for job in jobs}
+            missing = {version for key, version in keys.items() if key not in present}
+            often = {version for key, version in keys.items() if present[key] > REPEATED}
+            repeated = shared(list(dict.fromkeys(keys.values())), missing) - often
+            present = Counter(key for key in present if key[0] not in repeated)
             if repeated:
                 self.listener.note(f"{plural(len(repeated), 'version')} measured again, to compare the sessions")
         for job in jobs:
@@ -151,14 +153,15 @@ class Collection(msgspec.Struct):
             targets.append(self._continued(job, pending) if pending else _Target(job, job))
         return targets
 
-    def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> set[tuple[object, ...]]:
+    def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> Counter[tuple[object, ...]]:
         """(version, command, collector, postprocessors) of complete profiles, if all are to be registered of those."""
-        present: set[tuple[object, ...]] = set()
+        present: Counter[tuple[object, ...]] = Counter()
         if self.request.versions is not None and (self.request.missing or self.request.resume):
             for version in dict.fromkeys(job.version for job in jobs if job.version is not None):
-                present |= {(version, *_entry_key(entry)) for entry in self.repository.entries(version)}
+                present.update((version, *_entry_key(entry)) for entry in self.repository.entries(version))
         counted = [kept.profile for kept in pending if kept.profile and not self.request.register]
-        return present | {(p.origin, *_profile_key(p)) for p in counted if p.origin and not (p.dirty or p.incomplete)}
+        present.update((p.origin, *_profile_key(p)) for p in counted if p.origin and not (p.dirty or p.incomplete))
+        return present
 
     def _continued(self, job: Job, pending: list[Pending]) -> _Target:
         """A job that adds the runs that a pending profile lacks, if there is such a one: none to a complete one."""

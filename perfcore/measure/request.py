@@ -113,11 +113,13 @@ def working_directory(repository: Repository, path: Path | None = None) -> Path:
     return directory.relative_to(root) if directory.is_relative_to(root) else directory
 
 
-def tree_state(repository: Repository) -> tuple[str | None, bool]:
-    """(version, dirty) of the user's working tree."""
+def tree_state(repository: Repository, *, needed: bool = False) -> tuple[str | None, bool]:
+    """(version, dirty) of the user's working tree. VersionError if the version is `needed` and nobody knows it."""
     try:
         return repository.version(), repository.vcs.is_dirty()
     except VersionError as error:
+        if needed:
+            raise
         if not _is_unborn(repository):  # a normal start needs no warning
             repository.plugins.warn(f"measured for no version: {error}")
         return None, True

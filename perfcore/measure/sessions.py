@@ -17,6 +17,7 @@ _SEGMENTS = 8  # of a session: it then shares versions with up to 16 segments of
 _SHORTEST = 4  # versions of a segment beside the shared one: with fewer, over a quarter would be measured twice
 _SPREAD = 64  # segments that a session is spread over, so that a very long history is finished part by part
 _MANY = 8  # missing versions for which others are measured again: for fewer it would take half of the time or more
+REPEATED = 2  # times that a version is measured again: the newer ones may be such as cannot be built, each time
 _SHARED = 3  # of fewer shared versions, how two sessions differ follows the noise of one
 
 

@@ -13,15 +13,7 @@ from itertools import compress
 from typing import TypeAlias, TypeVar
 
 from perfcore.model.record import Record
-from perfcore.profile.stacks import (
-    NAMES,
-    NOWHERE,
-    has_stacks,
-    references,
-    referring,
-    renumbered,
-    with_references,
-)
+from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, referring, renumbered, with_references
 from perfcore.profile.table import Column, ColumnBuilder, Table
 
 MAX_PIECES = 64  # of a chain; with more, readers join longer ones, with fewer, stacks are stored anew more often

@@ -276,6 +276,18 @@ def test_a_session_of_many_missing_versions_shares_three_with_the_one_before(her
     assert "nothing to measure" in here.perf(*words, "--", "true").err
 
 
+def test_older_versions_are_measured_again_at_most_twice(here: Here) -> None:
+    """Where the newer ones never build, the same versions would be measured with each command."""
+    here.perf("config", "set", "execute.pre_run", "[test ! -s broken]")
+    old = [here.head, *(here.commit(f"Change {number}") for number in range(3))]
+    here.perf(*FAST, "--add", "--all", "--", "true")
+    for number in range(8):
+        here.commit(f"Broken {number}", broken="x")
+    words = (*FAST, "--add", "--all", "--missing", "--json", "--", "true")
+    measured = [[row["version"] for row in here.perf(*words, code=6).json["profiles"]] for _ in range(3)]
+    assert measured == [old[-3:], old[-3:], []]
+
+
 def _by_session(here: Here) -> dict[str, list[str]]:
     """The versions of each session of what is pending."""
     found: dict[str, list[str]] = {}
@@ -342,6 +354,15 @@ def test_commands_of_a_versioned_file_run_only_after_the_user_trusted_them(here:
     here.write(".perfcore.yml", "execute:\n  pre_run: [touch other]\n")
     here.perf(*FAST, "--", "true", code=7)
     assert not (here.path / "other").exists()
+
+
+def test_a_profile_is_not_registered_where_the_version_is_unknown(here: Here) -> None:
+    """The message is the reason, not that of uncommitted changes."""
+    done = here.perf(*FAST, "--add", "--", "true", code=3, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+    assert "it belongs to another user" in done.err
+    assert "uncommitted" not in done.err
+    here.git("checkout", "--quiet", "--orphan", "empty")
+    assert "there is no commit yet" in here.perf(*FAST, "--add", "--", "true", code=3).err
 
 
 def test_uncommitted_changes_are_measured_marked_and_never_registered(here: Here) -> None:
