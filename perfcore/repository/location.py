@@ -11,7 +11,7 @@ from typing import Any
 
 from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE, Config, Layer, LayerName, read_layer
 from perfcore.config.trust import Trust
-from perfcore.errors import FormatError, NotFoundError, PluginError
+from perfcore.errors import FormatError, NotFoundError, PluginError, StorageError
 from perfcore.hookspecs import VCS
 from perfcore.named_tuple import NamedTuple
 from perfcore.plugins.drivers import guard
@@ -22,8 +22,7 @@ LAYOUT = 1  # of `.perf`
 
 
 class UserPlaces(NamedTuple):
-    """The user's own files: configuration, list of trusted contents, room for trees that are measured, and for what
-    is known of the plugins."""
+    """The user's own files: configuration, trusted contents, measured trees, and what is known of the plugins."""
 
     config: Path
     trust: Path
@@ -37,7 +36,10 @@ class UserPlaces(NamedTuple):
         if folders is None:
             from platformdirs import user_cache_dir, user_config_dir, user_data_dir
 
-            folders = [Path(folder("perfcore")) for folder in (user_config_dir, user_cache_dir, user_data_dir)]
+            try:
+                folders = [Path(folder("perfcore")) for folder in (user_config_dir, user_cache_dir, user_data_dir)]
+            except RuntimeError as error:  # no variable names a home, and the system knows none of this user
+                raise StorageError("there is no home folder of this user", hint="HOME names one") from error
         config, cache, data = folders
         return cls(config / "config.yml", data / "trusted", cache / "trees", cache / "installed")
 

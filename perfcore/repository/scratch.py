@@ -37,7 +37,7 @@ class LockedDirs:
             self.path.mkdir(parents=True, exist_ok=True)
             self.prune()
         except OSError as error:
-            raise StorageError(f"cannot use {self.path}: {error.strerror}") from error
+            raise StorageError(f"cannot use {self.path}: {error.strerror}", hint="XDG_CACHE_HOME names it") from error
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from perfcore_testing import old_index, profiles
@@ -14,7 +15,7 @@ from perfcore_testing.distributions import Site
 from perfcore_testing.project import Project
 
 from perfcore.config.layers import set_value
-from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UntrustedError, UsageError
+from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, StorageError, UntrustedError, UsageError
 from perfcore.model import Profile
 from perfcore.model.record import replace
 from perfcore.profile import codec
@@ -292,6 +293,21 @@ def test_the_user_s_places_are_outside_of_every_repository(monkeypatch: pytest.M
     assert default.config == tmp_path / "CONFIG" / "perfcore" / "config.yml"
     assert default.trust.is_relative_to(tmp_path / "DATA")
     assert default.trees.is_relative_to(tmp_path / "CACHE")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the folders are not found by variables and passwd(5)")
+def test_a_user_without_a_home_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs as a user whom its passwd does not list."""
+
+    def not_listed(user: int) -> NoReturn:
+        raise KeyError(f"getpwuid(): uid not found: {user}")
+
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", not_listed)
+    with pytest.raises(StorageError, match="no home folder of this user") as raised:
+        UserPlaces.default(os.environ)
+    assert raised.value.hint == "HOME names one"
 
 
 def test_many_are_registered_in_their_order_beside_those_that_cannot_be(

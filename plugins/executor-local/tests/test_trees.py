@@ -154,8 +154,9 @@ def test_a_tree_that_was_removed_by_hand_is_no_failure(repository: Repository) -
 
 def test_a_place_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StorageError, match="cannot use"), LockedDirs(tmp_path / "file" / "below", "plan"):
+    with pytest.raises(StorageError, match="cannot use") as raised, LockedDirs(tmp_path / "file" / "below", "plan"):
         raise AssertionError
+    assert raised.value.hint == "XDG_CACHE_HOME names it"
 
 
 def test_a_plan_has_a_folder_even_where_there_is_no_place_for_it(tmp_path: Path) -> None:
