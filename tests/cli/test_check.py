@@ -110,6 +110,7 @@ def test_all_and_ranges_compare_each_version_with_the_one_before(history: Here) 
     assert {change["target"] for change in part["changes"]} == {second}
     history.perf("check", "HEAD~1..", code=1)
     history.perf("check", "all", "HEAD~1..", code=1)
+    assert "perf check --all --until HEAD~1" in history.perf("check", "all", "HEAD~1", code=2).err
 
 
 def test_a_side_line_is_no_baseline_of_the_main_line(here: Here) -> None:

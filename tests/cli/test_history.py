@@ -176,6 +176,12 @@ def test_what_cannot_be_drawn_is_an_error(history: Here, words: tuple[str, ...],
     assert says in history.perf("history", *words, code=code).err
 
 
+@pytest.mark.parametrize("word", ["HEAD", "main", "HEAD~1..main", "HEAD~1.."])
+def test_a_version_where_a_metric_belongs_gets_its_option(history: Here, word: str) -> None:
+    assert f"perf history -v {word}" in history.perf("history", word, code=3).err
+    assert "-v" not in history.perf("history", "..", code=3).err
+
+
 def test_an_empty_history_says_what_to_do(here: Here) -> None:
     assert "perf collect" in here.perf("history", code=3).err
 

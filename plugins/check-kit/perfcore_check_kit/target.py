@@ -10,6 +10,7 @@ import msgspec
 
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.model import Sample
+from perfcore.text import printable
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
@@ -62,7 +63,10 @@ def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarg
     `profiles` may precede profiles, and `all` a range. `find` gives the profiles of a name."""
     if len(words) == 3 and words[0] == PROFILES:  # with fewer words a branch may have this name
         words = words[1:]
-    if len(words) == 2 and words[0] == ALL and ".." in words[1]:
+    if len(words) == 2 and words[0] == ALL:
+        if ".." not in words[1]:
+            hint = f"that of another branch: perf check --all --until {printable(words[1])}"
+            raise UsageError(f"`{ALL}` is the history of the branch that is checked out", hint=hint)
         words = words[1:]
     if len(words) > 2:
         raise UsageError(f"at most two versions or profiles are compared, got {len(words)}")

@@ -279,11 +279,12 @@ def _not_found() -> type[Exception]:
 
 
 def _missing(error: BaseException) -> PluginError:
-    reason = "is not installed, or not on the PATH"
     if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-        reason = f"cannot be started: {error.strerror}"
+        return PluginError(f"the program git cannot be started: {error.strerror}", plugin=_PLUGIN)
     return PluginError(
-        f"the program git {reason}", plugin=_PLUGIN, hint="install git (https://git-scm.com), or put it on the PATH"
+        "the program git is not installed, or not on the PATH",
+        plugin=_PLUGIN,
+        hint="install git (https://git-scm.com), or put it on the PATH",
     )
 
 

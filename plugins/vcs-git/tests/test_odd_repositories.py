@@ -402,6 +402,19 @@ def fake_git(folder: Path, script: str) -> dict[str, str]:
 
 
 @posix
+def test_a_git_that_cannot_be_started_is_not_to_be_installed(script: GitScript, python: Python, tmp_path: Path) -> None:
+    """Another one would not start either where, say, the limit of processes is reached."""
+    script.grow(1)
+    env = fake_git(tmp_path, "")
+    (tmp_path / "bin/git").write_bytes(b"\x7fELF of another machine")
+    done = python(QUESTIONS, script.root, env=env)
+    assert (
+        done.stdout.splitlines()
+        == ["PluginError|vcs git: the program git cannot be started: Exec format error|None"] * 3
+    )
+
+
+@posix
 def test_a_git_that_is_too_old_is_told(script: GitScript, python: Python, tmp_path: Path) -> None:
     script.grow(1)
     old = 'case "$*" in *version) echo git version 1.8.3.1;; *) echo "error: unknown option" >&2; exit 129;; esac'

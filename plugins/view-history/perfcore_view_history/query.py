@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 from collections.abc import Sequence, Set
 
@@ -12,7 +13,7 @@ from perfcore_check_kit.history import ScannedSeries
 from perfcore_check_kit.series import ConfigHistory
 from perfcore_command_show import context, metric_history
 
-from perfcore.errors import NotFoundError, nearest
+from perfcore.errors import NotFoundError, VersionError, nearest
 from perfcore.model import MetricHistory
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.model.record import replace
@@ -115,9 +116,18 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
     subject = metric or ""
     if any(benchmarks.matches(name, subject) for name in names):
         hint = f"benchmarks are like it: -k {printable(subject)}"
+    elif _is_version(repository, subject):
+        hint = f"it is a version: perf history -v {printable(subject)}"
     else:
         hint = nearest(subject, metrics | names) or f"the metrics are {', '.join(sorted(map(printable, metrics)))}"
     raise NotFoundError(f"no profile here has a metric, benchmark or function {printable(subject)!r}", hint=hint)
+
+
+def _is_version(repository: Repository, name: str) -> bool:
+    revisions = [revision for revision in name.split("..", 1) if revision]
+    with contextlib.suppress(VersionError):
+        return bool([repository.version(revision) for revision in revisions])
+    return False
 
 
 def _whole_name(name: str, names: Set[str]) -> str:
