@@ -160,6 +160,31 @@ def test_the_template_of_gitlab_fails_closed(merged: Project, run: Callable[...,
     assert "no comment: this is no build" in printed
 
 
+@pytest.mark.skipif(os.name != "posix" or not shutil.which("sh"), reason="its commands are those of a POSIX shell")
+@pytest.mark.parametrize("where", ["template", "page"])
+def test_what_the_target_branch_brought_is_not_blamed_on_a_change_of_gitlab(
+    merged: Project, run: Callable[..., tuple[int, str]], page_of: Callable[[str], Any], where: str
+) -> None:
+    """In a merged results pipeline the branch went on after the change began, and got slower by itself."""
+    merged.git("checkout", "--quiet", "main")
+    began = merged.git("rev-parse", "HEAD").out.strip()
+    target = merged.commit("Slower by itself", bench__py=BENCH.format(count=500_000))
+    merged.git("checkout", "--quiet", "--detach", began)
+    merged.commit("Unrelated", unrelated="x")
+    change = merged.git("rev-parse", "HEAD").out.strip()
+    merged.git("checkout", "--quiet", "--detach", target)
+    merged.git("merge", "--quiet", "--no-ff", "--message", "Merge", change)
+    on_page = (job.get("performance", {}) for job in jobs(page_of("pull-requests.md")))
+    page = next(job for job in on_page if "script" in job)
+    job = template("gitlab.yml")["performance"] if where == "template" else page
+    script = "\n".join(job["script"]).replace("--repeat 20", "--repeat 8")
+    sides = {"CI_MERGE_REQUEST_DIFF_BASE_SHA": began, "CI_MERGE_REQUEST_TARGET_BRANCH_SHA": target}
+    variables = {name: str(text) for name, text in job["variables"].items()}
+    code, printed = run(script, **quick_env(**variables, **sides, PERF_COMMAND="python3 bench.py"))
+    assert code == 0, printed
+    assert "0 regressions" in printed
+
+
 @pytest.fixture
 def built(merged: Project) -> Project:
     """The same change in a project whose versions have to be built, as its committed configuration says."""
