@@ -29,6 +29,8 @@ class Pushed:
                 continue
             data = here.store.read_key(key) or b""
             there = remote.store.read_key(key) if key in remote.rows else None
+            if all(row.tag != ours for row in here.store.storage.list(key)):  # what was read is newer than the push
+                continue
             try:
                 if notes.is_list(data):
                     kept = set(notes.decode(there, key)) if there is not None else set()

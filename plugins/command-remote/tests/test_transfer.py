@@ -12,7 +12,10 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_command_remote.holdings import Holdings
 from perfcore_command_remote.memory import Memory
+from perfcore_command_remote.retention import EVERYTHING
+from perfcore_command_remote.set_back import Pushed
 from perfcore_command_remote.transfer import Transferred, transfer
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
@@ -320,6 +323,25 @@ def test_a_memory_that_is_damaged_changes_no_answer(here: Store, there: Store, t
     bring(here, there, memory)
     memory.write_bytes(damage)
     assert bring(here, there, memory) == Transferred()
+
+
+def test_a_profile_that_is_registered_during_a_pull_is_not_missed_there(
+    here: Store, there: Store, tmp_path: Path
+) -> None:
+    """Another machine changes the same index meanwhile. What was pushed and went is missed nevertheless."""
+    kept, model = register(here, 1, 10), ReadModel(tmp_path / "memory")
+    transfer(here, there, Memory.read(model, "x"), SilentListener())
+    register(there, 1, 20)
+    pushed, listed, remote = Pushed(Memory.read(model, "x"), EVERYTHING), Holdings.of(here), Holdings.of(there)
+    assert pushed.lacking(remote, listed) == []
+    register(here, 1, 30)
+    assert pushed.lacking(remote, listed) == []
+
+    here.update_index(VCS, version(1), lambda index: index._replace(entries=(kept,)))
+    transfer(here, there, Memory.read(model, "x"), SilentListener())
+    there.update_index(VCS, version(1), lambda index: index._replace(entries=index.entries[1:]))
+    (lost,) = Pushed(Memory.read(model, "x"), EVERYTHING).lacking(Holdings.of(there), Holdings.of(here))
+    assert "lacks 1 profile that was pushed to it" in lost
 
 
 def test_a_target_that_was_set_back_gets_everything_again(here: Store, there: Store, tmp_path: Path) -> None:
