@@ -55,8 +55,7 @@ def nearest_stacks(repository: Repository, profile: Profile) -> Mapping[str, Seq
 
 
 def everywhere(repository: Repository) -> list[tuple[str, Entry]]:
-    """(version, entry) of every profile registered anywhere in the store; damaged indexes are left out with a
-    warning."""
+    """`Repository.everywhere`."""
     entries = []
     with catalog(repository) as indexes:
         for row in indexes.everywhere():
@@ -82,8 +81,7 @@ def unreachable(repository: Repository) -> Iterator[tuple[str, list[Entry]]]:
 
 
 def find(repository: Repository, name: str, *, unregistered: bool = False) -> list[Ref]:
-    """The profiles of a name, as `perfcore.store.lookup` describes them; with `unregistered`, a name that is
-    no number is looked for only among pending profiles and files."""
+    """`Repository.find`."""
     from perfcore.store import lookup
 
     only = unregistered and not lookup.is_number(name)

@@ -52,8 +52,7 @@ class _Prepared(NamedTuple):
 
 
 def register(repository: Repository, ref: Ref, version: str | None = None, *, keep: bool = False) -> tuple[str, Entry]:
-    """Register a pending profile or a file with a version (its origin, or else the head). The source is
-    removed once the index is durable, unless it is to be kept."""
+    """`Repository.register`."""
     (result,) = register_many(repository, [(ref, version)], keep=keep)
     if isinstance(result, PerfError):
         raise result

@@ -138,7 +138,7 @@ class Repository:
         for text in warnings:
             self.plugins.warn(text)
         store = Store(driver, self._read_model_folder(reliable=not warnings) / "derived.db")
-        store.nearest_stacks = self._nearest_stacks
+        store.nearest_stacks, store.is_version = self._nearest_stacks, self.is_version
         return store
 
     def _read_model_folder(self, *, reliable: bool) -> Path:
@@ -176,6 +176,13 @@ class Repository:
     def version(self, revision: str | None = None) -> str:
         """The full id of a revision; of the head for None."""
         return self.vcs.get_minor_head() if revision is None else self.vcs.massage_parameter(revision)
+
+    def is_version(self, id: str) -> bool:
+        """Whether this is the full id of a version that is here."""
+        with contextlib.suppress(PerfError):
+            self.vcs.check_minor_version_validity(id)
+            return True
+        return False
 
     def entries(self, version: str) -> tuple[Entry, ...]:
         """The registered profiles of a version, oldest first: their indexes are the numbers of `N@i`."""

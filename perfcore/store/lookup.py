@@ -210,9 +210,8 @@ def _all_refs(places: Places) -> list[Ref]:
     numbers: dict[str, int] = {}
     refs = []
     for version, entry in places.everywhere():
-        position = numbers.setdefault(version, 0)
-        numbers[version] += 1
-        refs.append(Ref(kind="index", number=position, version=version, entry=entry))
+        numbers[version] = numbers.get(version, -1) + 1
+        refs.append(Ref(kind="index", number=numbers[version], version=version, entry=entry))
     return refs
 
 

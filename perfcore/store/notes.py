@@ -40,11 +40,7 @@ def add(store: Store, subject: str, type: str, content: bytes) -> str:
 
 def exist(store: Store, subject: str) -> bool:
     """Whether there is a list of notes on a subject, whole or not."""
-    try:
-        store.storage.read(key(subject))
-    except KeyMissingError:
-        return False
-    return True
+    return store.read_key(key(subject)) is not None
 
 
 def read(store: Store, subject: str) -> list[objects.Object]:

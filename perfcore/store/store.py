@@ -80,13 +80,14 @@ class Registration(NamedTuple):
 
 class Store:
     """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `derived` is the file of the
-    read model, which keeps what was derived from them; None for nowhere. `nearest_stacks` looks elsewhere for stacks
-    that a profile may continue."""
+    read model, which keeps what was derived from them; None for nowhere. `is_version` tells the id of a version, under
+    which no list of notes belongs. `nearest_stacks` looks elsewhere for stacks that a profile may continue."""
 
     def __init__(self, storage: Storage, derived: Path | None = None) -> None:
         self.storage = storage
         self._derived = derived
         self.nearest_stacks: Callable[[Profile], Mapping[str, Sequence[str]]] = lambda profile: {}
+        self.is_version: Callable[[str], bool] = lambda id: False
         self._written: indexes.Encoded | None = None  # the index that was written last
 
     @functools.cached_property
@@ -233,7 +234,7 @@ class Store:
                     self.touch((*(entry.profile for entry in entries), *tables))
                     return placed
         except KeyMissingError:
-            self.update_index(vcs, version, lambda index: _without(index, entered))
+            self.update_index(vcs, version, lambda now: functools.reduce(indexes.bury, {*now.live} & {*entered}, now))
             raise
         raise StorageError(
             f"profile {entries[0].profile} disappears as soon as it is written: is `perf gc` running in a loop?"
@@ -273,7 +274,10 @@ class Store:
         if hidden := hidden_key(row.key):
             raise FormatError(objects.folder_in_place(hidden))
         data = self.read_beginning(row) if is_object_key(row.key) else None
-        if data is None or data.startswith(NOTE_LIST):
+        if data is None:
+            return None
+        if data.startswith(NOTE_LIST):
+            self.check_list(row.key)
             return None
         id = key_id(row.key)
         if objects.is_compressed(data):
@@ -285,6 +289,11 @@ class Store:
         if indexes.is_index(data):
             return indexes.decode(data, where=f"index {row.key}", version=id, key=id)  # version 1 leaves it out
         raise FormatError(objects.not_stored(row.key))
+
+    def check_list(self, key: str) -> None:
+        """FormatError where a list of notes has taken the place of an index: it does not say what it is about."""
+        if self.is_version(key_id(key)):
+            raise FormatError(f"{key} is a list of notes, and should be the index of a version")
 
     def read_key(self, key: str) -> bytes | None:
         """Bytes under a listed key, None where it has gone since."""
@@ -321,18 +330,15 @@ class Store:
         return (key_id(key) for key in keys if not any(row.key == key for row in self.storage.list(key)))
 
     def read_beginning(self, row: Listed) -> bytes | None:
-        """The bytes under a listed key. Of a large object only the beginning, where the storage reads ranges."""
-        if row.size > _LARGE and not too_large(row) and hasattr(self.storage, "read_range"):
+        """The bytes under a listed key. Of a large object only the beginning, where the storage reads ranges.
+        FormatError where it is larger than anything that is ever written there."""
+        if text := too_large(row):
+            raise FormatError(text)
+        if row.size > _LARGE and hasattr(self.storage, "read_range"):
             with contextlib.suppress(KeyMissingError):
                 beginning = self.storage.read_range(row.key, 0, 2)
                 if objects.is_compressed(beginning):
                     return beginning
-        return self.read_listed(row)
-
-    def read_listed(self, row: Listed) -> bytes | None:
-        """The same for a listed row. FormatError where it is larger than anything that is ever written there."""
-        if text := too_large(row):
-            raise FormatError(text)
         return self.read_key(row.key)
 
     def _secure(self, tables: tuple[str, ...], restore: Callable[[], object] | None) -> None:
@@ -390,10 +396,3 @@ def opened(id: str, data: bytes, kind: str | None) -> objects.Object:
     if kind is not None and item.kind != kind:
         raise FormatError(f"object {id} is a {item.kind}, not a {kind}")
     return item
-
-
-def _without(index: Index, entries: Sequence[Entry]) -> Index:
-    """The index without these, where it holds them."""
-    for entry in entries:
-        index = indexes.bury(index, entry) if entry in index.live else index
-    return index

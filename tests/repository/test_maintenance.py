@@ -95,6 +95,21 @@ def test_a_list_of_notes_in_the_place_of_an_index_is_damage_and_nothing_is_remov
         history.gc(0.0)
 
 
+@pytest.mark.parametrize("words", [("tag",), ("log", "--unreachable"), ("show", "kept")])
+def test_a_list_of_notes_in_the_place_of_an_index_is_told_by_what_looks_for_tags(
+    history: History, project: Project, words: tuple[str, ...]
+) -> None:
+    store, key = history.repository.store, object_key(history.version())
+    notes.add(store, "subject", "check", b"{}")
+    project.perf("tag")
+    index = store.storage.read(key)
+    tag = store.storage.replace(key, store.storage.read(notes.key("subject")).data, index.tag)
+    for _ in range(2):
+        assert f"{key} is a list of notes" in project.perf(*words, code=4).err
+    store.storage.replace(key, index.data, tag)
+    assert "list of notes" not in project.perf("tag").err
+
+
 def test_fsck_names_a_folder_of_objects_that_is_gone(history: History, project: Project) -> None:
     (project.path / ".perf" / "objects").rename(project.path / "objects")
     done = project.perf("fsck", code=4)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 import attrs
+from perfcore_storage_kit.contents import Contents
 
 from perfcore.errors import FormatError, PerfError
 from perfcore.hookspecs import Listed
@@ -22,7 +23,6 @@ from perfcore.store.store import (
     object_key,
     too_large,
 )
-from perfcore_command_remote.contents import Contents
 
 
 @attrs.frozen
@@ -38,11 +38,8 @@ class Holdings:
     contents: Contents = attrs.field(default=attrs.Factory(lambda self: Contents(self.store), takes_self=True))
 
     @classmethod
-    def of(
-        cls, store: Store, *, verify: bool = False, is_version: Callable[[str], bool] = lambda id: False
-    ) -> Holdings:
-        """What is listed; to `verify`, everything is read. A list of notes under the id of what `is_version` is damage:
-        an index belongs there."""
+    def of(cls, store: Store, *, verify: bool = False) -> Holdings:
+        """What is listed; to `verify`, everything is read. A list of notes in the place of an index is damage."""
         listed = list(store.storage.list(OBJECTS))
         rows = {row.key: row for row in listed if is_object_key(row.key)}
         refused = {key: text for key, row in rows.items() if (text := too_large(row))}
@@ -51,7 +48,7 @@ class Holdings:
         refused |= {key: objects.folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
         rows = {key: row for key, row in rows.items() if key not in refused}
         contents = Contents(store)
-        damaged = frozenset(map(key_id, _damaged(contents, rows, is_version))) if verify else frozenset[str]()
+        damaged = frozenset(map(key_id, _damaged(contents, rows))) if verify else frozenset[str]()
         return cls(store, rows, (*refused.values(), *twice), damaged, contents)
 
     def has(self, id: str) -> bool:
@@ -70,7 +67,7 @@ class Holdings:
         self,
         known: Collection[str],
         joined: Collection[str],
-        is_wanted: Callable[[str], bool],
+        is_wanted: Callable[[str, bytes], bool],
         pass_over: Callable[[str], object],
     ) -> Iterator[tuple[str, bytes]]:
         """The indexes and lists of notes with their bytes, in the order of their keys, and what is not even an object
@@ -85,7 +82,7 @@ class Holdings:
                 yield key, data
 
 
-def _damaged(contents: Contents, keys: Iterable[str], is_version: Callable[[str], bool]) -> Iterator[str]:
+def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:
     """The keys of what is not whole. Indexes and lists of notes are held: they are joined next. One that a newer
     perfcore wrote is no damage."""
     for key, data in contents.read(keys):
@@ -94,7 +91,8 @@ def _damaged(contents: Contents, keys: Iterable[str], is_version: Callable[[str]
                 raise data
             if indexes.is_index(data):
                 decode_index(key, data)
-            elif notes.is_list(data) and not is_version(key_id(key)):
+            elif notes.is_list(data):
+                contents.store.check_list(key)
                 notes.decode(data, key)
             else:
                 verified(key, data)

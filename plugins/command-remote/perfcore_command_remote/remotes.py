@@ -12,7 +12,7 @@ from perfcore_command_kit.edited_files import keep_trusted
 from perfcore.config import layers
 from perfcore.config.layers import LOCAL_FILE
 from perfcore.errors import NotFoundError, PluginError, StorageError, UsageError, nearest
-from perfcore.hookspecs import STORAGE
+from perfcore.hookspecs import STORAGE, Storage
 from perfcore.named_tuple import NamedTuple
 from perfcore.repository.location import DIRECTORY
 from perfcore.repository.repository import Repository
@@ -133,7 +133,7 @@ def opened(repository: Repository, remote: Remote, *, recall: float = 0.0) -> St
         if not place.is_dir() and place != path:
             raise StorageError(f"there is no folder {printable(remote.url)}")
         _, driver = repository.plugins.make(STORAGE, LOCAL, {}, place=place)
-        return Store(driver)
+        return _store(repository, driver)
     options: dict[str, object] = {"url": remote.url}
     if remote.storage == GIT:
         # A transfer lists first, and then works on what was listed: it takes one look at the repository, not thousands.
@@ -155,7 +155,13 @@ def opened(repository: Repository, remote: Remote, *, recall: float = 0.0) -> St
                 hint=f"pip install {_PACKAGES[remote.storage]}, or use a folder: perf remote add NAME PATH",
             ) from error
         raise
-    return Store(driver)
+    return _store(repository, driver)
+
+
+def _store(repository: Repository, driver: Storage) -> Store:
+    store = Store(driver)
+    store.is_version = repository.is_version  # the versions of a remote are those of the repository
+    return store
 
 
 def check_not_lost(repository: Repository, remote: Remote) -> None:

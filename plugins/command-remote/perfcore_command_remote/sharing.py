@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
-from perfcore_command_store.examination import version_test
 from perfcore_storage_kit import sets
 
 from perfcore.errors import PluginError
@@ -113,7 +112,6 @@ def pull(
         pushed=pushed,
         verify=full,
         dry_run=dry_run,
-        is_version=version_test(repository),
     )
     remotes.remember_store(repository, place)
     if done.profiles or done.tagged:
@@ -148,7 +146,6 @@ def _push(
         cutoff=cutoff,
         verify=full,
         dry_run=dry_run,
-        is_version=version_test(repository),
     )
     remotes.remember_store(repository, place)
     return done

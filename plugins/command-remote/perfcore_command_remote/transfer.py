@@ -9,7 +9,7 @@ killed leaves objects that nothing refers to, and the next one goes on.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -109,6 +109,22 @@ class _Plan:
         return {*map(object_key, self.needed()), *self.indexes, *self.notes, *self.records, *self.marks}
 
 
+@attrs.frozen(kw_only=True)
+class _Transfer:
+    """What a transfer is of: everything, or some `versions`, as the translation says, but for what the cutoff covers;
+    and the two stores."""
+
+    source: Store
+    target: Store
+    declared: tuple[str, ...]
+    versions: Container[str] | None
+    translation: Translation
+    cutoff: Cutoff
+    pushed: Pushed | None
+    verify: bool
+    dry_run: bool
+
+
 def transfer(
     source: Store,
     target: Store,
@@ -122,30 +138,25 @@ def transfer(
     pushed: Pushed | None = None,
     verify: bool = False,
     dry_run: bool = False,
-    is_version: Callable[[str], bool] = lambda id: False,
 ) -> Transferred:
     """Bring everything from the source to the target, or the profiles of some versions only, as the translation says,
     except for those that the target does not keep; of sets, those that are `declared`. What the source lacks that was
     `pushed` to it is named, and so is what is damaged on either side and left out. To `verify`, the target is read: the
-    source's whole objects take the place of its damaged ones. A list of notes does not say what it is about, so
-    `is_version` says whether it took the place of an index."""
-    declared, translation = tuple(declared), translation or AsItIs()
+    source's whole objects take the place of its damaged ones."""
+    scope = _Transfer(
+        source=source,
+        target=target,
+        declared=tuple(declared),
+        versions=versions,
+        translation=translation or AsItIs(),
+        cutoff=cutoff,
+        pushed=pushed,
+        verify=verify,
+        dry_run=dry_run,
+    )
     for _ in range(_TRIES):
         try:
-            done = _once(
-                source,
-                target,
-                memory,
-                listener,
-                declared,
-                versions,
-                translation,
-                cutoff,
-                pushed,
-                verify,
-                dry_run,
-                is_version,
-            )
+            done = _once(scope, memory, listener)
         except ConflictError:  # somebody else was faster: what they wrote is read, and joined with ours
             forget_listings(source, target)
             continue
@@ -162,36 +173,24 @@ def forget_listings(*stores: Store) -> None:
             store.storage.forget_listing()
 
 
-def _once(
-    source: Store,
-    target: Store,
-    memory: Memory,
-    listener: Listener,
-    declared: tuple[str, ...],
-    versions: Container[str] | None,
-    translation: Translation,
-    cutoff: Cutoff,
-    pushed: Pushed | None,
-    verify: bool,
-    dry_run: bool,
-    is_version: Callable[[str], bool],
-) -> Transferred:
+def _once(scope: _Transfer, memory: Memory, listener: Listener) -> Transferred:
+    target, translation = scope.target, scope.translation
     listener.progress(0, 0, "comparing")
-    ours, theirs = Holdings.of(source), Holdings.of(target, verify=verify, is_version=is_version)
-    plan = _planned(ours, theirs, memory, versions, translation, cutoff, is_version)
-    if pushed is not None:
-        plan.problems += pushed.lacking(ours, theirs)
+    ours, theirs = Holdings.of(scope.source), Holdings.of(target, verify=scope.verify)
+    plan = _planned(scope, ours, theirs, memory)
+    if scope.pushed is not None:
+        plan.problems += scope.pushed.lacking(ours, theirs)
     for notice in plan.notices:
         listener.note(notice)
-    plan.records = plan_records(source, theirs, declared, versions, translation, plan.problems)
+    plan.records = plan_records(scope.source, theirs, scope.declared, scope.versions, translation, plan.problems)
     plan.marks = plan_marks(target, plan.records)
     if isinstance(translation, Redacting) and translation.withheld:
         records = plural(translation.withheld, "record")
         listener.note(f"{records} not sent: rules apply to their names, or their plugin knows no rules")
-    if not dry_run:
+    if not scope.dry_run:
         translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id)]
-    if dry_run:
+    if scope.dry_run:
         lost, size = set[str](), _sizes(ours, map(translation.original, missing))
         profiles, tagged, removed = _without(plan, lost)
     else:
@@ -200,7 +199,7 @@ def _once(
             lost, size = _copied(ours, missing, theirs, writer, plan.problems, listener)
             profiles, tagged, removed = _without(plan, lost)
             _join(plan, theirs, writer)
-        if versions is None and not plan.problems:
+        if scope.versions is None and not plan.problems:
             memory.remember(ours, Holdings.of(target), plan.joinable)
     return Transferred(
         profiles=tuple(profiles),
@@ -211,23 +210,15 @@ def _once(
         objects=len(missing) - len(lost),
         bytes=size,
         problems=tuple(plan.problems),
-        dry_run=dry_run,
+        dry_run=scope.dry_run,
     )
 
 
-def _planned(
-    ours: Holdings,
-    theirs: Holdings,
-    memory: Memory,
-    versions: Container[str] | None,
-    translation: Translation,
-    cutoff: Cutoff,
-    is_version: Callable[[str], bool],
-) -> _Plan:
+def _planned(scope: _Transfer, ours: Holdings, theirs: Holdings, memory: Memory) -> _Plan:
     joined = {key for key in ours.rows if memory.is_joined(key, ours, theirs)}
     plan = _Plan(problems=[*ours.refused], joinable=set(joined))
     others: list[str] = []
-    joinable = ours.joinable(memory.objects, joined, lambda key: not theirs.has(key_id(key)), others.append)
+    joinable = ours.joinable(memory.objects, joined, lambda key, data: not theirs.has(key_id(key)), others.append)
     while batch := dict(itertools.islice(joinable, _BATCH)):
         plan.joinable |= batch.keys()
         current = dict(_there(theirs, batch))
@@ -235,11 +226,10 @@ def _planned(
             there = current.get(key)
             try:
                 if notes.is_list(data):
-                    if is_version(key_id(key)):
-                        raise FormatError(f"{key} is a list of notes, and should be the index of a version")
-                    _plan_notes(plan, theirs, key, data, there, translation)
+                    ours.store.check_list(key)
+                    _plan_notes(plan, theirs, key, data, there, scope.translation)
                 else:
-                    _plan_index(plan, theirs, key, data, there, versions, translation, cutoff)
+                    _plan_index(plan, scope, theirs, key, data, there)
                     plan.notices += refused_tags(key, data)
             except FormatError as error:
                 plan.problems.append(described(error))
@@ -260,19 +250,10 @@ def _there(theirs: Holdings, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]
         yield key, data
 
 
-def _plan_index(
-    plan: _Plan,
-    theirs: Holdings,
-    key: str,
-    data: bytes,
-    there: bytes | None,
-    versions: Container[str] | None,
-    translation: Translation,
-    cutoff: Cutoff,
-) -> None:
+def _plan_index(plan: _Plan, scope: _Transfer, theirs: Holdings, key: str, data: bytes, there: bytes | None) -> None:
     incoming = decode_index(key, data)
     plan.entries += incoming.entries
-    if versions is not None and incoming.version not in versions:
+    if scope.versions is not None and incoming.version not in scope.versions:
         return
     current = decode_index(key, there) if there is not None else None
     if theirs.is_damaged(key):
@@ -280,7 +261,7 @@ def _plan_index(
         plan.notices.append(
             f"the damaged index of {version} is made anew: `perf fsck` names profiles that only the old one listed"
         )
-    incoming = cutoff.kept(translation.index(incoming, current, plan.problems), current)
+    incoming = scope.cutoff.kept(scope.translation.index(incoming, current, plan.problems), current)
     if not incoming.entries and current is None:
         return
     joined = join(current, incoming)

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from perfcore_command_store.examination import version_test
 from perfcore_command_store.garbage import GcResult, sweep
 from perfcore_storage_kit import sets
 
@@ -78,8 +77,7 @@ def collect(
                 _expire(store, outdated, expired, retention.extend(store, cutoff), listener)
         listener.progress(0, 0, "looking for garbage")
         declared = sets.declared(repository.plugins)
-        before, is_version = time.time_ns() - int(grace * 1e9), version_test(repository)
-        swept = sweep(store, before, declared, dry_run=dry_run, is_version=is_version)
+        swept = sweep(store, time.time_ns() - int(grace * 1e9), declared, dry_run=dry_run)
     if not dry_run and getattr(store.storage, "keeps_history", False):
         listener.note(
             f"the server of {place.name} allows no new history of its ref: what was removed stays in the old one"

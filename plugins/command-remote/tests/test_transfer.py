@@ -284,10 +284,11 @@ def test_a_list_of_notes_in_the_place_of_an_index_is_named_and_replaced(here: St
     assert bring(here, there).problems == ()
     key = object_key(version(1))
     here.storage.replace(key, here.storage.read(notes.key("check")).data, here.storage.read(key).tag)
-    (problem,) = bring(here, there, is_version=version(1).__eq__).problems
+    here.is_version = there.is_version = version(1).__eq__
+    (problem,) = bring(here, there).problems
     assert version(1)[2:] in problem
     assert entries(there) == {version(1): {lost}}
-    assert bring(there, here, is_version=version(1).__eq__, verify=True).problems == ()
+    assert bring(there, here, verify=True).problems == ()
     assert entries(here) == {version(1): {lost}}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -56,21 +56,8 @@ class FsckResult:
 
 def verify(repository: Repository) -> FsckResult:
     """Read everything in the store; nothing changes."""
-    findings = examine(repository.store, sets.declared(repository.plugins), version_test(repository))
+    findings = examine(repository.store, sets.declared(repository.plugins))
     return FsckResult(findings=(*_lost_folder(repository), *findings))
-
-
-def version_test(repository: Repository) -> Callable[[str], bool]:
-    """Whether an id is that of a version that is here: under its key stands an index, and nothing else."""
-
-    def is_version(id: str) -> bool:
-        try:
-            repository.vcs.check_minor_version_validity(id)
-        except PerfError:
-            return False
-        return True
-
-    return is_version
 
 
 def _lost_folder(repository: Repository) -> Iterator[Finding]:
@@ -82,12 +69,9 @@ def _lost_folder(repository: Repository) -> Iterator[Finding]:
         yield Finding(key=OBJECTS, level="error", text=text)
 
 
-def examine(
-    store: Store, declared: Iterable[str] = (), is_version: Callable[[str], bool] = lambda id: False
-) -> Iterator[Finding]:
+def examine(store: Store, declared: Iterable[str] = ()) -> Iterator[Finding]:
     """Everything that is wrong with a store, key by key; all of it is read. `declared` are the names of the sets that
-    plugins declare. A list of notes does not say what it is about, so `is_version` says whether it took the place of an
-    index."""
+    plugins declare."""
     present: dict[str, str] = {}
     references: list[tuple[str, str, str]] = []
     refused: list[Finding] = []
@@ -106,7 +90,7 @@ def examine(
             present.pop(key_id(key), None)
             text = f"{error.message}: {error.hint}" if error.hint == indexes.UPGRADE else error.message
             yield Finding(key=key, level="error", text=text)
-    for id in [id for id, kind in present.items() if kind == "list of notes" and is_version(id)]:
+    for id in [id for id, kind in present.items() if kind == "list of notes" and store.is_version(id)]:
         is_broken = True
         text = f"a list of notes stands where the index of version {id} should be"
         yield Finding(key=object_key(id), level="error", text=text)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Callable, Iterable
+import zlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from perfcore_storage_kit import sets
+from perfcore_storage_kit.contents import Contents
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
 from perfcore.profile import codec
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, opened, table_object
-from perfcore_command_store.examination import is_damage, version_test
+from perfcore_command_store.examination import is_damage
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from perfcore.store.pending import Pending
 
 SCHEMA = 1
+_PROFILE = b"profile "  # the beginning of such an object
 # A driver's unfinished files younger than an hour may belong to a process at work: no write of the store takes longer.
 _UNFINISHED = 3_600_000_000_000
 _TRIES = 20  # of a storage that removes together, while others write to it
@@ -61,24 +64,17 @@ def remove_garbage(repository: Repository, grace: float | None = None, *, dry_ru
     seconds = float(repository.config.get("gc.grace")) if grace is None else grace
     before = time.time_ns() - int(seconds * 1e9)
     declared = sets.declared(repository.plugins)
-    result = sweep(repository.store, before, declared, dry_run=dry_run, is_version=version_test(repository))
+    result = sweep(repository.store, before, declared, dry_run=dry_run)
     if not dry_run:
         _remove_earlier_caches(repository)
     return result
 
 
-def sweep(
-    store: Store,
-    before: int,
-    declared: Iterable[str] = (),
-    *,
-    dry_run: bool = False,
-    is_version: Callable[[str], bool] = lambda id: False,
-) -> GcResult:
+def sweep(store: Store, before: int, declared: Iterable[str] = (), *, dry_run: bool = False) -> GcResult:
     """The same for a store of which there is no repository here; `before` is in ns since 1970 UTC. `declared` are the
     names of the sets that plugins declare."""
     declared = tuple(declared)
-    swept = collect_garbage(store, older_than=before, declared=declared, dry_run=dry_run, is_version=is_version)
+    swept = collect_garbage(store, older_than=before, declared=declared, dry_run=dry_run)
     packed = 0
     if not dry_run:
         sets.mark(store, declared)
@@ -102,34 +98,27 @@ def _remove_earlier_caches(repository: Repository) -> None:
 
 
 def collect_garbage(
-    store: Store,
-    *,
-    older_than: int,
-    declared: Iterable[str] = (),
-    dry_run: bool = False,
-    is_version: Callable[[str], bool] = lambda id: False,
+    store: Store, *, older_than: int, declared: Iterable[str] = (), dry_run: bool = False
 ) -> GarbageReport:
     """Remove objects that nothing refers to and that nobody touched since `older_than` (ns since 1970 UTC).
 
     Nothing is removed that is not called as objects are. FormatError for a damaged index or pending profile, and for a
-    list of notes under the id of what `is_version`, before anything is removed: what it refers to is not known."""
+    list of notes in the place of an index, before anything is removed: what it refers to is not known."""
     declared = tuple(declared)
     for _ in range(_TRIES):
         with contextlib.suppress(ConflictError):
-            return _collected(store, older_than, declared, dry_run, is_version)
+            return _collected(store, older_than, declared, dry_run)
     raise ConflictError(f"others keep writing to the store: {_TRIES} tries failed", hint="try again")
 
 
-def _collected(
-    store: Store, older_than: int, declared: tuple[str, ...], dry_run: bool, is_version: Callable[[str], bool]
-) -> GarbageReport:
+def _collected(store: Store, older_than: int, declared: tuple[str, ...], dry_run: bool) -> GarbageReport:
     state = store.storage.state() if hasattr(store.storage, "state") else ""
     # What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
     # Whoever makes something reachable touches it afterwards: if that was before the first listing, the second one
     # holds the root; if it was later, the tag is not the listed one and `delete` refuses. So no clock decides
     # whether an object is garbage, only how long it stays.
     listed = [row for row in store.storage.list(OBJECTS) if is_object_key(row.key)]
-    reachable, lists = _reachable(store, declared, is_version)
+    reachable, lists = _reachable(store, declared)
     unreferred = [row for row in listed if row.key not in lists and key_id(row.key) not in reachable]
     garbage = [row for row in unreferred if row.modified < older_than]
     if garbage:
@@ -156,27 +145,26 @@ def _is_misplaced(key: str, data: bytes) -> bool:
         return False
 
 
-def _reachable(store: Store, declared: tuple[str, ...], is_version: Callable[[str], bool]) -> tuple[set[str], set[str]]:
+def _reachable(store: Store, declared: tuple[str, ...]) -> tuple[set[str], set[str]]:
     """(ids of all that is referred to, keys of indexes and lists of notes)."""
     reachable: set[str] = set()
     lists: set[str] = set()
     profiles: set[str] = set()
-    for row in store.storage.list(OBJECTS):
-        data = None if _passed_over(row.key) else store.read_beginning(row)
-        if data is None:
-            continue
+    contents = Contents(store)
+    rows = (row for row in store.storage.list(OBJECTS) if not _passed_over(row.key))
+    for key, data in contents.beginnings(rows, _is_profile):
         if indexes.is_index(data):
-            lists.add(row.key)
-            for entry in indexes.decode(data, where=f"index {row.key}", key=key_id(row.key)).live:
+            lists.add(key)
+            for entry in indexes.decode(data, where=f"index {key}", key=key_id(key)).live:
                 profiles.add(entry.profile)
                 reachable.update(entry.tables)
         elif notes.is_list(data):
-            if is_version(key_id(row.key)):
-                raise _unknown(row.key)
-            lists.add(row.key)
-            reachable.update(notes.decode(data, f"list of notes {row.key}"))
+            if store.is_version(key_id(key)):
+                raise _unknown(key)
+            lists.add(key)
+            reachable.update(notes.decode(data, f"list of notes {key}"))
         elif not objects.is_compressed(data):
-            raise _unknown(row.key)
+            raise _unknown(key)
     for waiting in pending.walk(store):
         if waiting.profile is None:
             raise FormatError(waiting.damage, hint=f"repair or remove {waiting.key} first: its references are unknown")
@@ -188,12 +176,19 @@ def _reachable(store: Store, declared: tuple[str, ...], is_version: Callable[[st
             if isinstance(stored, PerfError):
                 raise stored
             reachable.update(sets.decode(stored, key).ids)
-    for key, stored in store.read_many(map(object_key, profiles)):
+    for key, stored in contents.read(map(object_key, profiles)):
         if isinstance(stored, PerfError):
             raise stored
         profile = opened(key_id(key), stored, "profile")
         reachable.update(codec.piece_ids(profile.content, f"profile {key_id(key)}"))
     return reachable | profiles, lists
+
+
+def _is_profile(key: str, data: bytes) -> bool:
+    """Whether an object that was read is a profile, as far as its beginning tells."""
+    with contextlib.suppress(zlib.error):
+        return zlib.decompressobj().decompress(data, len(_PROFILE)) == _PROFILE
+    return False
 
 
 def _passed_over(key: str) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import pytest
-from perfcore_command_remote.contents import Contents
+from perfcore_storage_kit.contents import Contents
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.digests import sha1
@@ -65,7 +65,7 @@ def test_every_key_is_given_whatever_there_is_room_for(room: int) -> None:
         put(store, 400, number)
     contents = Contents(store, room)
     rows = list(storage.list(OBJECTS))
-    first = list(contents.beginnings(rows, lambda key: True))
+    first = list(contents.beginnings(rows, lambda key, data: True))
     assert [key for key, _ in first] == [row.key for row in rows]
     assert dict(contents.read(row.key for row in rows)) == dict(first)
     twice = sum(count > 1 for count in storage.reads.values())
@@ -76,7 +76,7 @@ def test_every_key_is_given_whatever_there_is_room_for(room: int) -> None:
 def test_of_large_objects_the_beginning_is_read() -> None:
     storage = Counting()
     put(Store(storage), 200_000, 1)
-    ((key, data),) = Contents(Store(storage)).beginnings(storage.list(OBJECTS), lambda key: True)
+    ((key, data),) = Contents(Store(storage)).beginnings(storage.list(OBJECTS), lambda key, data: True)
     assert objects.is_compressed(data)
     assert len(data) == 2
     assert (storage.ranges, storage.reads) == ({key: 1}, {})

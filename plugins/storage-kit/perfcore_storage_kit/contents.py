@@ -1,4 +1,4 @@
-"""What was read of a store and is needed once more: a transfer asks for each key once, and for many at a time."""
+"""What was read of a store and is needed once more: each key is asked for once, and many at a time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Contents:
         yield from self.store.read_many(unread)
 
     def beginnings(
-        self, rows: Iterable[Listed], is_wanted: Callable[[str], bool] = lambda key: False
+        self, rows: Iterable[Listed], is_wanted: Callable[[str, bytes], bool] = lambda key, data: False
     ) -> Iterator[tuple[str, bytes]]:
         """Listed keys with their bytes, or of large objects the beginning, in their order; what went is left out. Those
         that are wanted later are held."""
@@ -51,7 +51,7 @@ class Contents:
             small = [row.key for row in batch if row.size <= _LARGE]
             data = dict(_whole(self.read(small))) | self._large([row for row in batch if row.size > _LARGE])
             for key in small:
-                if key in data and is_wanted(key):
+                if key in data and is_wanted(key, data[key]):
                     self.hold(key, data[key])
             yield from ((row.key, data[row.key]) for row in batch if row.key in data)
 
