@@ -123,7 +123,7 @@ def _region(
     needed = functools.partial(_needed, count=end - start if open_end else math.inf, penalty=penalty)
     changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence, needed)
     changes = bends.with_growth(changes, points, comparable, penalty, confidence)
-    if aligned is not None:
+    if aligned is not None and changes:
         changes = aligned.doubt.believed(changes, penalty, confidence)
     if runs.doubt is not None:
         changes = runs.doubt.part(start, end).believed(changes, penalty, confidence)

@@ -16,6 +16,7 @@ from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.sizes import p_value
 
 _PLACES = 16  # of a change that are tried, at most, so that the time is bounded
+_NEAR = 256  # points of a level that are looked at, from the change on
 
 
 class Factors(msgspec.Struct, frozen=True, eq=False):
@@ -39,27 +40,32 @@ class Factors(msgspec.Struct, frozen=True, eq=False):
 
     def part(self, start: int, end: int) -> Factors:
         noise = self.noise[start:end] if isinstance(self.noise, np.ndarray) else self.noise
-        return Factors(self.share[start:end], self.covariance, noise)
+        share = self.share[start:end]
+        used = share.any(axis=0)
+        if used.all():
+            return Factors(share, self.covariance, noise)
+        return Factors(share[:, used], self.covariance[np.ix_(used, used)], noise)
 
-    def certain(self, of_one: float, place: int) -> float:
-        """The variance of a step at a point with known factors as a part of that without, where the values of all
-        points have the variance `of_one`, by generalised least squares (A. C. Aitken, 1935): the values have the
+    def certain(self, of_one: float, places: Sequence[int]) -> Floats:
+        """The variance of a step at each of these points with known factors as a part of that without, where the values
+        of all points have the variance `of_one`, by generalised least squares (A. C. Aitken, 1935): the values have the
         covariance V = D + Z C Z', and its inverse is W - W Z (I + C Z'WZ)^-1 C Z'W with W = D^-1 (M. A. Woodbury,
         1950)."""
         weight = 1 / (of_one + self.noise * np.ones(len(self.share)))
-        sides = np.zeros((len(self.share), 2))
-        sides[:place, 0] = sides[place:, 1] = 1.0
-        weighted = self.share.T * weight
-        of_sides = weighted @ sides
-        inner = np.eye(len(self.covariance)) + self.covariance @ (weighted @ self.share)
-        information = (
-            sides.T @ (sides * weight[:, None]) - of_sides.T @ np.linalg.solve(inner, self.covariance) @ of_sides
-        )
-        known = of_one * float((1 / sides.sum(axis=0)).sum())
-        (before, both), (_, after) = information.tolist()
-        # Their ratio is the inverse of the variance of the step. By rounding, both may be 0 or less.
-        determinant, total = before * after - both * both, before + after + 2 * both
-        return min(max(known * determinant / total, 0.0), 1.0) if total > 0 else 0.0
+        weighted = self.share * weight[:, None]
+        inner = np.eye(len(self.covariance)) + self.covariance @ (weighted.T @ self.share)
+        taken = np.linalg.solve(inner, self.covariance)
+        sums, weights = weighted.cumsum(axis=0), weight.cumsum()
+        parts = []
+        for place in places:
+            sides = np.stack([sums[place - 1], sums[-1] - sums[place - 1]])
+            own = np.diag([weights[place - 1], weights[-1] - weights[place - 1]])
+            (before, both), (_, after) = (own - sides @ taken @ sides.T).tolist()
+            known = of_one * (1 / place + 1 / (len(weight) - place))
+            # Their ratio is the inverse of the variance of the step. By rounding, both may be 0 or less.
+            determinant, total = before * after - both * both, before + after + 2 * both
+            parts.append(min(max(known * determinant / total, 0.0), 1.0) if total > 0 else 0.0)
+        return np.array(parts)
 
 
 class Doubt(msgspec.Struct, frozen=True, eq=False):
@@ -98,6 +104,7 @@ class Doubt(msgspec.Struct, frozen=True, eq=False):
         """The interval is as wide as the levels of all points on both sides vary with the factors. The evidence is what
         is left of it when the points whose factor is less certain count for less: those that share their factor with
         points on the other side tell the change by themselves. It has to be there wherever the change may be."""
+        start, end = max(start, change.index - _NEAR), min(end, change.index + _NEAR)
         half, middle = (change.high - change.low) / 2, (change.high + change.low) / 2
         variance = (
             (half / change.before / NormalDist().inv_cdf((1 + confidence) / 2)) ** 2 if change.before > 0 else 0.0
@@ -111,7 +118,8 @@ class Doubt(msgspec.Struct, frozen=True, eq=False):
         places = {change.index, *np.linspace(first, last, min(max(last - first + 1, 1), _PLACES)).astype(int).tolist()}
         of_one = variance / (1 / (change.index - start) + 1 / (end - change.index))
         views = [view.part(start, end) for view in self.views]
-        gain = change.gain * min(max(view.certain(of_one, place - start) for view in views) for place in places)
+        within = [place - start for place in sorted(places)]
+        gain = change.gain * float(np.max([view.certain(of_one, within) for view in views], axis=0).min())
         wider = half * math.sqrt(1 + doubt / variance)
         return replace(
             change, gain=gain, p_value=p_value(gain, len(self.factors.share)), low=middle - wider, high=middle + wider

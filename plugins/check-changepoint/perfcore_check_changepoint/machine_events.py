@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from perfcore.model import Change
@@ -23,13 +23,20 @@ def environments(
     series: Series, measured: Sequence[Places], continuations: Sequence[Continuation], confidence: float
 ) -> list[Placed]:
     """The versions that were the first to be measured in a new environment, or with which it continues another."""
-    continuing = {continuation.after: continuation for continuation in continuations}
+    first: dict[str, str] = {}  # of the machines that have one history, by each of them
+    for step in continuations:
+        first[step.after] = first.setdefault(step.before, step.before)
     others = [
         (int(history.positions[0]), _environment(series, history.environment, history.base, int(history.positions[0])))
         for history in measured
-        if history.base is not None and history.environment not in continuing
+        if history.base is not None and not _is_compared(first, series.environments[history.base], history.environment)
     ]
     return [*others, *((c.position, _continued(series, c, confidence)) for c in continuations)]
+
+
+def _is_compared(first: Mapping[str, str], before: str, after: str) -> bool:
+    """Whether a machine is told by a continuation, or is the first of the history that the one before it is in."""
+    return after in first and (first[after] != after or first.get(before) == after)
 
 
 def _environment(series: Series, environment: str, base: int, position: int) -> Change:

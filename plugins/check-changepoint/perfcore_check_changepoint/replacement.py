@@ -43,8 +43,8 @@ _LARGEST = 700.0  # logarithm of a ratio: exp(709) is the largest float
 
 class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     """The machine `after` continues the history of `before` from the version at `position` on, `base` being the last
-    that `before` measured. `rise` is the logarithm of its amounts over those of `before`, as `count` versions tell that
-    were measured on both."""
+    that `before` measured; where both take turns, it is where the second of them begins. `rise` is the logarithm of its
+    amounts over those of `before`, as `count` versions tell that were measured on both, or turns if `by_turns`."""
 
     before: str
     after: str
@@ -54,6 +54,7 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     variance: float
     count: int
     in_turns: bool = False
+    by_turns: bool = False
 
     def interval(self, confidence: float) -> tuple[float, float, float]:
         """The factor with its interval."""
@@ -72,14 +73,15 @@ class Joined(msgspec.Struct, frozen=True, eq=False):
     factors: Mapping[str, float]
     doubts: Mapping[str, Doubt]
     machines: Mapping[str, Indexes]
+    aligned: frozenset[str]
 
     def doubted(self, history: MeasuredVersions) -> MeasuredVersions:
-        """The history with the machine of each run, and what is not known of the factors. Its sessions were aligned,
-        machine by machine."""
+        """The history with the machine of each run, and what is not known of the factors."""
         name = history.environment
         if name not in self.doubts:
             return history
-        runs = replace(history.runs, sessions=None, doubt=self.doubts[name], machines=self.machines[name])
+        numbers = None if name in self.aligned else history.runs.sessions
+        runs = replace(history.runs, sessions=numbers, doubt=self.doubts[name], machines=self.machines[name])
         return replace(history, runs=runs)
 
     def placed(self, located: LocatedChange) -> LocatedChange:
@@ -113,14 +115,23 @@ def joined(series: Series, measured: Sequence[MeasuredVersions]) -> Joined | Non
     if not continuations:
         return None
     writer, factors, doubts = _Writer.of(series), dict[str, float](), dict[str, Doubt]()
-    machines_of_runs = dict[str, Indexes]()
+    machines_of_runs, aligned = dict[str, Indexes](), set[str]()
     for chain in _chains(continuations):
         members = [machines[name] for name in (chain[0].before, *(step.after for step in chain))]
         rises = np.cumsum([0.0, *(step.rise for step in chain)])
         factors |= {member.name: _exp(rise) for member, rise in zip(members, rises.tolist(), strict=True)}
         writer.join(members, factors)
         doubts[members[0].name], machines_of_runs[members[0].name] = _doubt(members, chain), _of_runs(members)
-    return Joined(writer.written(), tuple(continuations), series.environments, factors, doubts, machines_of_runs)
+        aligned |= {members[0].name} if any(member.doubt is not None for member in members) else set()
+    return Joined(
+        series=writer.written(),
+        continuations=tuple(continuations),
+        environments=series.environments,
+        factors=factors,
+        doubts=doubts,
+        machines=machines_of_runs,
+        aligned=frozenset(aligned),
+    )
 
 
 class _Machine(msgspec.Struct, frozen=True, eq=False):
@@ -155,18 +166,19 @@ class _History(msgspec.Struct, eq=False):
         ratio = turns.ratio(self.centers, other.centers, sum(noises) / len(noises)) if noises else None
         if ratio is None:
             return None
-        positions = np.sort(np.concatenate([self.positions, other.positions]))
-        first = int(np.searchsorted(positions, max(self.positions.min(), other.positions.min())))
+        base, position = _second(self.positions, other.positions)
         step = Continuation(
             before=self.newest.name,
             after=other.newest.name,
-            base=int(positions[first - 1]),
-            position=int(positions[first]),
+            base=base,
+            position=position,
             rise=round(ratio.rise, _DIGITS),
             variance=ratio.variance,
             count=ratio.turns,
             in_turns=True,
+            by_turns=True,
         )
+        positions = np.concatenate([self.positions, other.positions])
         centers = self.centers.times(step.rise).together(other.centers)
         self.newest, self.centers, self.positions, self.noises = other.newest, centers, positions, noises
         return step
@@ -182,7 +194,7 @@ def _machines(series: Series, measured: Sequence[MeasuredVersions]) -> dict[str,
         if not history.environment or len(history.positions) < FEWEST or amounts.min() <= 0:
             continue
         runs = replace(history.runs, amounts=amounts)
-        aligned = sessions.align(runs, 0)
+        aligned = sessions.align(runs, 0, by_links=False)  # links lead from one machine to another
         if aligned is not None:
             runs = aligned.runs
         machines[history.environment] = _Machine(
@@ -233,15 +245,27 @@ def _continuation(series: Series, before: _Machine, after: _Machine) -> Continua
     rises = _without_outliers(after.centers[new] - before.centers[old])
     shared = (before, before.positions[old]), (after, after.positions[new])
     independent = min(_independent(series, machine.positions, positions.tolist()) for machine, positions in shared)
+    base, position = int(before.positions[-1]), int(after.positions[first])
+    in_turns = first - len(old) >= FEWEST
+    if in_turns:
+        base, position = _second(before.positions, after.positions)
     return Continuation(
         before=before.name,
         after=after.name,
-        base=int(before.positions[-1]),
-        position=int(after.positions[first]),
+        base=base,
+        position=position,
         rise=round(float(rises.mean()), _DIGITS),
         variance=_variance(rises, (_noise(before) or 0.0) + (_noise(after) or 0.0)) / independent,
         count=len(rises),
+        in_turns=in_turns,
     )
+
+
+def _second(one: Indexes, other: Indexes) -> tuple[int, int]:
+    """Where the second of two machines begins, and the place before it."""
+    positions = np.sort(np.concatenate([one, other]))
+    first = int(np.searchsorted(positions, max(one.min(), other.min())))
+    return int(positions[first - 1]), int(positions[first])
 
 
 def _variance(rises: Floats, noise: float) -> float:

@@ -12,7 +12,7 @@ import functools
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,7 +107,8 @@ def scan_many(
     replaced = [_joined(series, own) for series, own in zip(given, own_histories, strict=True)]
     measured = [histories for _, histories in replaced]
     given = [series if joined is None else joined.series for series, (joined, _) in zip(given, replaced, strict=True)]
-    many = [_in_one_session(series, histories) for series, histories in zip(given, measured, strict=True)]
+    within = [_in_one_session(series, histories) for series, histories in zip(given, measured, strict=True)]
+    many = [series for series, _ in within]
     located: list[list[LocatedChange]] = [[] for _ in many]
     moved: list[MachineStep] = []
     for environment in dict.fromkeys(history.environment for histories in measured for history in histories):
@@ -130,13 +131,13 @@ def scan_many(
             return [
                 scan(series, None, settings)[0] for series in run_factor.without(originals)
             ]  # the code of all of them changed
-        for series, own, mine, changes in zip(many, of_environment, located, result.changes, strict=True):
+        for (series, aligned), own, mine, changes in zip(within, of_environment, located, result.changes, strict=True):
             of_own = (
                 LocatedChange.of_union(change, positions, own[environment])
                 for change in changes
                 if _matters(change, series, settings)
             )
-            mine += _believed(list(of_own), own.get(environment), settings)
+            mine += _believed(list(of_own), own.get(environment), aligned.get(environment), settings)
         machine_steps = zip(result.machine.changes, result.machine.moved, result.machine.measured, strict=True)
         moved += [
             MachineStep(
@@ -220,13 +221,20 @@ def _placed(joined: replacement.Joined | None, located: Sequence[LocatedChange])
 
 
 def _believed(
-    located: list[LocatedChange], history: MeasuredVersions | None, settings: ChangepointSettings
+    located: list[LocatedChange],
+    history: MeasuredVersions | None,
+    aligned: sessions.Aligned | None,
+    settings: ChangepointSettings,
 ) -> list[LocatedChange]:
     """The changes of a history with the evidence that is left when its factors are not quite known."""
-    if history is None or history.runs.doubt is None:
-        return located
-    changes = history.runs.doubt.believed([one.change for one in located], settings.penalty, settings.confidence)
-    return [replace(located[0], change=change) for change in changes]
+    for doubt in (
+        history.runs.doubt if history is not None else None,
+        aligned.doubt if aligned is not None and located else None,
+    ):
+        if doubt is not None and located:
+            changes = doubt.believed([one.change for one in located], settings.penalty, settings.confidence)
+            located = [replace(located[0], change=change) for change in changes]
+    return located
 
 
 def _changes_shown(
@@ -264,11 +272,12 @@ def _of_environment(series: Series, positions: Sequence[int], environment: str) 
 def _window(many: Sequence[Series], settings: ChangepointSettings) -> windows.WindowChanges:
     """What `scan_many` detects in series of one machine, before anybody is told."""
     given = run_factor.without(many)
-    aligned = [_in_one_session(series, _measured(series)) if _meet(series) else series for series in given]
+    histories = [_measured(series) if _meet(series) else [] for series in given]
+    within = [_in_one_session(series, own) for series, own in zip(given, histories, strict=True)]
     is_code = _measured_in_turn(given, range(len(many[0].versions)))
     is_small = len(many) < suite.SMALL
     result = suite.detect_many(
-        [series.values for series in aligned],
+        [series.values for series, _ in within],
         penalty=settings.penalty,
         confidence=settings.confidence,
         is_code=suite.never if is_small else is_code,
@@ -278,13 +287,32 @@ def _window(many: Sequence[Series], settings: ChangepointSettings) -> windows.Wi
         alone = tuple(_detected_alone(series, _measured(series), settings) for series in given)
         return windows.WindowChanges(alone, (False,) * len(many), ())
     return windows.WindowChanges(
-        changes=result.changes,
+        changes=tuple(
+            _believed_in_window(changes, own, aligned, settings)
+            for changes, own, (_, aligned) in zip(result.changes, histories, within, strict=True)
+        ),
         adjusted=tuple(series is not original for series, original in zip(given, many, strict=True)),
         steps=tuple(
             windows.Step(change, len(series), count)
             for change, series, count in zip(machine.changes, machine.moved, machine.measured, strict=True)
         ),
     )
+
+
+def _believed_in_window(
+    changes: Sequence[ChangePoint],
+    histories: Sequence[MeasuredVersions],
+    aligned: Mapping[str, sessions.Aligned],
+    settings: ChangepointSettings,
+) -> tuple[ChangePoint, ...]:
+    """The changes with the evidence that is left when the offsets of sessions are not quite known."""
+    if not changes or not aligned:
+        return tuple(changes)
+    (history,) = histories
+    every = np.arange(int(history.positions[-1]) + 1)
+    located = [LocatedChange.of_union(change, every, history) for change in changes]
+    believed = _believed(located, None, aligned[history.environment], settings)
+    return tuple(one.change.renumbered(history.positions.tolist().__getitem__) for one in believed)
 
 
 def _detected_alone(
@@ -312,16 +340,19 @@ def _meet(series: Series) -> bool:
     return len(set(names)) < len(names)
 
 
-def _in_one_session(series: Series, measured: Sequence[MeasuredVersions]) -> Series:
-    """The series without the offsets of its sessions: with them, the machine would seem to change in every version."""
-    values = list(series.values)
+def _in_one_session(series: Series, measured: Sequence[MeasuredVersions]) -> tuple[Series, dict[str, sessions.Aligned]]:
+    """The series without the offsets of its sessions, with them the machine would seem to change in every version; and
+    what is known of them, by environment."""
+    values, aligned_histories = list(series.values), dict[str, sessions.Aligned]()
     for history in measured:
         aligned = sessions.align(history.runs, 0)
         if aligned is not None:
+            aligned_histories[history.environment] = aligned
             amounts = np.split(np.asarray(aligned.runs.amounts), aligned.runs.ends[1:-1])
             for position, amounts_of_version in zip(history.positions.tolist(), amounts, strict=True):
                 values[position] = tuple(amounts_of_version.tolist())
-    return replace(series, values=tuple(values), sessions=())
+    in_one = replace(series, values=tuple(values), sessions=()) if aligned_histories else series
+    return in_one, aligned_histories
 
 
 def _check(series: Series) -> None:

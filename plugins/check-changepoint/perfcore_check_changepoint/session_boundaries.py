@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from perfcore.model import Series
-from perfcore_check_changepoint import drift
+from perfcore_check_changepoint import drift, linked_steps
 from perfcore_check_changepoint.located import LocatedChange, ratios
 from perfcore_check_changepoint.series import NORMAL
 from perfcore_check_changepoint.sizes import student
@@ -37,6 +37,8 @@ def new_session(series: Series, located: LocatedChange) -> tuple[str, int]:
     if located.change.until is not None:
         return _short_sessions(series, located), 0
     (start, end), positions = located.span, located.positions
+    if linked_steps.is_linked(series, positions, start, end) and linked_steps.is_of_code(series, positions, start, end):
+        return "", 0
     before = _by_session(series, positions[positions < start].tolist())
     after = _by_session(series, positions[positions >= end].tolist())
     several = max(map(len, before.values()), default=0) > 1 and max(map(len, after.values()), default=0) > 1

@@ -6,7 +6,7 @@ much the two differ. At a few meetings the code changed as well: these are far o
 Annals of Mathematical Statistics 35(1)). The offsets are what fits all meetings best.
 
 Two sessions that meet once, as those of two days do, are not aligned: one meeting cannot separate the machine from the
-code.
+code. Many sessions of which each shares a version with the next are `linked_sessions`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from perfcore.model import Series
+from perfcore_check_changepoint import linked_sessions
 from perfcore_check_changepoint.doubt import Doubt, Factors
+from perfcore_check_changepoint.linked_sessions import Links, Prediction
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, distinct, median
@@ -41,13 +43,13 @@ class Aligned(msgspec.Struct, frozen=True, eq=False):
     estimated ones, -1 of another."""
 
     runs: Runs
-    estimate: _Estimate
+    estimate: _Estimate | Prediction
     column: Indexes
 
     @property
     def doubt(self) -> Doubt:
         """How well that is known. It takes a matrix of all pairs of sessions, so it is made for a window."""
-        share, known = np.zeros((len(self.runs), self.estimate.meetings.count)), self.column >= 0
+        share, known = np.zeros((len(self.runs), len(self.estimate.offsets))), self.column >= 0
         np.add.at(share, (self.runs.points[known], self.column[known]), 1.0)
         factors = Factors(share / self.runs.counts[:, None].clip(min=1), self.estimate.covariance)
         return Doubt(factors, (factors,))
@@ -59,16 +61,22 @@ def shared(many: Sequence[Series], before: int, after: int) -> bool:
     return any({name for name, _ in old if name} & {name for name, _ in new} for old, new in sides)
 
 
-def align(given: Runs, start: int) -> Aligned | None:
+def align(given: Runs, start: int, *, by_links: bool = True) -> Aligned | None:
     """The points from `start` on without the offsets of their sessions; earlier points contribute to the estimates.
-    None where the offsets cannot be estimated."""
+    None where the offsets cannot be estimated. Sessions that only share versions are left as they are unless
+    `by_links`."""
     if given.sessions is None or not isinstance(given.amounts, np.ndarray) or given.amounts.min(initial=1.0) <= 0:
         return None
-    observations = _observations(given)
-    if observations is None:
+    observations = _Observations.of(given)
+    meeting = observations.meeting_often()
+    names = distinct((meeting or observations).session)
+    estimate: _Estimate | Prediction | None = None
+    if meeting is not None:
+        estimate = _estimated(_Meetings.of(meeting, names))
+    elif by_links:
+        estimate = _predicted(observations, names)
+    if estimate is None:
         return None
-    names = distinct(observations.session)
-    estimate = _estimated(_Meetings.of(observations, names))
     tail = given.part(start, len(given))
     assert tail.sessions is not None
     column = np.searchsorted(names, tail.sessions).clip(max=len(names) - 1)
@@ -83,35 +91,43 @@ def align(given: Runs, start: int) -> Aligned | None:
 class _Observations(msgspec.Struct, frozen=True, eq=False):
     """One entry for each session and version in the order of the history: the logarithm of the median value."""
 
+    point: Indexes
     session: Indexes
     amount: Floats
+
+    @classmethod
+    def of(cls, given: Runs) -> _Observations:
+        assert given.sessions is not None
+        shared = np.flatnonzero(given.sessions >= 0)
+        count = int(given.sessions.max(initial=0)) + 1
+        pairs, owner = np.unique(given.points[shared] * count + given.sessions[shared], return_inverse=True)
+        point, session = np.divmod(pairs, count)
+        amount = _medians(np.log(np.asarray(given.amounts, dtype=float)[shared]), owner, len(pairs))
+        order = np.lexsort((session, -_last(point, session), point))
+        return cls(point[order], session[order], amount[order])
 
     @property
     def starts(self) -> Indexes:
         """Where the session is another than before, from the first on."""
         return np.flatnonzero(np.diff(self.session, prepend=-1))
 
-
-def _observations(given: Runs) -> _Observations | None:
-    """The observations of the sessions that meet others often enough; None where there are none."""
-    assert given.sessions is not None
-    shared = np.flatnonzero(given.sessions >= 0)
-    if not len(shared):
+    def meeting_often(self) -> _Observations | None:
+        """Those of the sessions that meet others often enough; None where there are none."""
+        chosen = self
+        while len(chosen.session):
+            of = chosen.session[chosen.starts]
+            sessions, meetings = np.unique(np.concatenate([of[1:], of[:-1]]), return_counts=True)
+            enough = np.isin(chosen.session, sessions[meetings >= _MEETINGS])
+            if enough.all():
+                return chosen
+            chosen = _Observations(chosen.point[enough], chosen.session[enough], chosen.amount[enough])
         return None
-    keys = given.points[shared] * (int(given.sessions.max()) + 1) + given.sessions[shared]
-    pairs, owner = np.unique(keys, return_inverse=True)
-    point, session = np.divmod(pairs, int(given.sessions.max()) + 1)
-    amount = _medians(np.log(np.asarray(given.amounts, dtype=float)[shared]), owner, len(pairs))
-    order = np.lexsort((session, -_last(point, session), point))
-    observations = _Observations(session[order], amount[order])
-    while len(observations.session):
-        of = observations.session[observations.starts]
-        sessions, meetings = np.unique(np.concatenate([of[1:], of[:-1]]), return_counts=True)
-        enough = np.isin(observations.session, sessions[meetings >= _MEETINGS])
-        if enough.all():
-            return observations
-        observations = _Observations(observations.session[enough], observations.amount[enough])
-    return None
+
+
+def _predicted(seen: _Observations, names: Indexes) -> Prediction | None:
+    """The offsets of sessions that are linked by versions; None where these are too few, or no session differs."""
+    links = Links.of(seen.point, np.searchsorted(names, seen.session), seen.amount, len(names))
+    return linked_sessions.predicted(links) if links is not None else None
 
 
 def _last(point: Indexes, session: Indexes) -> Indexes:

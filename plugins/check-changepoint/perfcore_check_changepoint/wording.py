@@ -71,10 +71,10 @@ def continued(step: Continuation, version: str, factor: tuple[float, float, floa
     before, after = environment(step.before), environment(step.after)
     ratio, low, high = (f"{number:.4g}" for number in factor)
     size = f"by a factor of {ratio} ({confidence * 100:g} %: {low} to {high})"
+    told = plural(step.count, "turn") if step.by_turns else f"{plural(step.count, 'version')} measured on both"
     if step.in_turns:
-        return f"machines {before} and {after} take turns and differ {size}, from {plural(step.count, 'turn')}"
-    measured = f"from {plural(step.count, 'version')} measured on both"
-    return f"machine {after} continues {before} from {short(version)} on {size}, {measured}"
+        return f"machines {before} and {after} take turns and differ {size}, from {told}"
+    return f"machine {after} continues {before} from {short(version)} on {size}, from {told}"
 
 
 def shared(moved: int, measured: int, ratio: float, until: str) -> str:

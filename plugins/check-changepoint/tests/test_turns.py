@@ -114,7 +114,7 @@ def test_factors_of_any_uncertainty_leave_a_part_of_the_evidence() -> None:
         count, machines = int(draw.integers(4, 30)), int(draw.integers(1, 4))
         share = np.eye(machines)[draw.integers(0, machines, count)]
         covariance = np.diag(draw.uniform(0, 1, machines)) * 10.0 ** draw.uniform(-20, 20)
-        part = Factors(share, covariance).certain(10.0 ** draw.uniform(-40, 40), int(draw.integers(1, count)))
+        part = Factors(share, covariance).certain(10.0 ** draw.uniform(-40, 40), [int(draw.integers(1, count))])[0]
         assert 0 <= part <= 1
 
 
