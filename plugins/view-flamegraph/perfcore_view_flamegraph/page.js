@@ -2,10 +2,10 @@
 
 const FOLDS = { r: "recursion", l: "libraries", p: "import machinery" };
 
-function themeOf(head, dark) {
-  if (matchMedia("(forced-colors: active)").matches) {
+function themeOf(head, dark, isForced) {
+  if (isForced) {
     return {
-      forced: true, background: "Canvas", text: "CanvasText", root: "Canvas", cursor: "Highlight",
+      forced: true, background: "Canvas", text: "CanvasText", root: "Canvas", thin: "GrayText", cursor: "Highlight",
       match: "Highlight", matchText: "HighlightText", quiet: "Canvas", quietText: "CanvasText",
     };
   }
@@ -23,6 +23,7 @@ function start(source) {
   const orders = ordersOf(head.names);
   const haystacks = head.names.map((name, frame) => `${name} ${head.places[frame]}`);
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
+  const forced = matchMedia("(forced-colors: active)");
   const paper = matchMedia("print"); // which is light
   const table = { rows: [], columns: [], by: null, falling: true, shown: PAGE_OF_ROWS };
   let state, profile, theme, matching = null, mistake = "", saving = 0, active;
@@ -208,7 +209,8 @@ function start(source) {
     rows.slice(0, Math.ceil(MAP / tall)).forEach((row, level) => {
       const top = state.flame ? MAP - (level + 1) * tall : level * tall;
       for (const box of row) {
-        context.fillStyle = box.smaller ? theme.quiet : colorsOf(main.tree, box.node)[0];
+        const fill = box.smaller ? theme.quiet : colorsOf(main.tree, box.node)[0];
+        context.fillStyle = theme.forced && fill === theme.root ? theme.thin : fill;
         context.fillRect(box.left, top, Math.max(0.5, box.width), tall);
       }
     });
@@ -352,7 +354,7 @@ function start(source) {
 
   function setTheme() {
     document.documentElement.dataset.theme = dark() ? "dark" : "light";
-    theme = themeOf(head, dark());
+    theme = themeOf(head, dark(), forced.matches);
     showLegend();
   }
 
@@ -587,6 +589,13 @@ function start(source) {
     search(state.search);
   }
 
+  /** Other programs do not know the names of forced colours. */
+  function saveShown() {
+    theme = themeOf(head, dark(), false);
+    saveSvg(main, page, head);
+    setTheme();
+  }
+
   function goBack() {
     if (!active.back() && state.sandwich >= 0) sandwich(-1);
   }
@@ -659,7 +668,7 @@ function start(source) {
     const buttons = {
       invert, flip, theme: toggleTheme, regex: toggleRegex, whole: () => active.home(), "help-button": keys["?"], sandwich: toggleSandwich,
       focus: focusHere, hide: hideHere, "fold-r": keys.r, "fold-l": keys.l, "fold-p": keys.p,
-      svg: () => saveSvg(main, page, head), png: () => savePng(main, head),
+      svg: saveShown, png: () => savePng(main, head),
     };
     for (const [id, action] of Object.entries(buttons)) $(id).addEventListener("click", action);
     for (const kind of ["pointerdown", "pointermove"]) map.canvas.addEventListener(kind, dragMap);
@@ -668,7 +677,7 @@ function start(source) {
     systemDark.addEventListener("change", () => { setTheme(); showControls(); refresh({}); });
     // Paper does not wait for the next frame.
     paper.addEventListener("change", () => { setTheme(); main.paint(); if (state.sandwich >= 0) callers.paint(); });
-    matchMedia("(forced-colors: active)").addEventListener("change", () => { setTheme(); refresh({}); });
+    forced.addEventListener("change", () => { setTheme(); refresh({}); });
     listenToHistory(() => showChosen());
   }
 

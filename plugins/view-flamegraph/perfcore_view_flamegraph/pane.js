@@ -169,9 +169,11 @@ class Pane {
     const left = Math.max(0, box.left), right = Math.min(width, box.left + box.width);
     const gap = right - left > 3 ? 1 : 0;
     const [fill, ink] = this.inks(box, theme);
-    context.fillStyle = fill;
+    // With a border around each, many thin boxes would be one band of it.
+    const isThin = theme.forced && right - left < 4;
+    context.fillStyle = isThin && fill === theme.root ? theme.thin : fill;
     context.fillRect(left, top, right - left - gap, ROW - 1);
-    if (theme.forced) {
+    if (theme.forced && !isThin) {
       context.strokeStyle = theme.text;
       context.strokeRect(left + 0.5, top + 0.5, right - left - 1, ROW - 1);
     }

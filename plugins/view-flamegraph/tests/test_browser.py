@@ -459,6 +459,51 @@ def test_forced_colours_are_kept(window: Any, opened: Opener) -> None:
     assert window.problems == []
 
 
+def shares(window: Any, name: str) -> dict[str, float]:
+    """How much of a canvas is nearest to each of the colours that a user forces upon a page."""
+    script = """(() => {
+        const names = ['Canvas', 'CanvasText', 'GrayText'], canvas = document.getElementById(%r);
+        const probe = document.createElement('canvas').getContext('2d');
+        const colors = names.map((name) => {
+            probe.fillStyle = name;
+            probe.fillRect(0, 0, 1, 1);
+            return probe.getImageData(0, 0, 1, 1).data;
+        });
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), counts = [0, 0, 0];
+        for (let at = 0; at < data.length; at += 4) {
+            const far = colors.map((color) => Math.hypot(...[0, 1, 2].map((part) => data[at + part] - color[part])));
+            counts[far.indexOf(Math.min(...far))] += 4 / data.length;
+        }
+        return Object.fromEntries(names.map((name, number) => [name, counts[number]]));
+    })()"""
+    found: dict[str, float] = window.run(script % name)
+    return found
+
+
+def test_many_thin_boxes_are_no_black_band_in_forced_colours(window: Any, opened: Opener) -> None:
+    window.media(forced_colors="active", prefers_reduced_motion="reduce")
+    opened(of({("main", f"handle {number}", "read"): 1 for number in range(500)}))
+    picture, overview = shares(window, "canvas"), shares(window, "map")
+    assert picture["CanvasText"] < 0.15
+    assert picture["GrayText"] > 0.3
+    assert overview["CanvasText"] < 0.01
+    assert overview["GrayText"] > 0.2
+
+
+def test_a_saved_picture_has_colours_of_its_own_where_they_are_forced(window: Any, opened: Opener) -> None:
+    opened(of(PROGRAM))
+    window.run(
+        "URL.createObjectURL = (blob) => { window.kept = blob; return 'blob:x'; };"
+        "HTMLAnchorElement.prototype.click = function () {};"
+    )
+    window.run("document.getElementById('svg').click()")
+    plain = window.run("window.kept.text()")
+    window.media(forced_colors="active", prefers_reduced_motion="reduce")
+    window.run("document.getElementById('svg').click()")
+    assert window.run("window.kept.text()") == plain
+    assert "Canvas" not in plain
+
+
 def test_motion_ends_where_it_would_without(window: Any, opened: Opener) -> None:
     opened(of(PROGRAM))
     window.media(prefers_reduced_motion="no-preference")
