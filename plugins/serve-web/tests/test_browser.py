@@ -113,6 +113,7 @@ def test_a_comparison_that_was_not_made_yet_is_asked_for(story: Served, window: 
     _follow(window, "tr.group a", "version")
     window.settle("!document.querySelector('[data-load]')")
     window.settle("!!document.querySelector('section table.sortable')")
+    assert "slower" in window.run("document.querySelector('[id^=side-] + p').textContent")
     assert violations(window, axe) == []
     assert window.run(
         "[...document.querySelectorAll('section a')].every((link) => link.href.startsWith(location.origin))"

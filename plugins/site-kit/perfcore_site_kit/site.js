@@ -54,7 +54,7 @@ async function loadComparison(target) {
     for (const link of section.querySelectorAll("a[href]")) link.href = new URL(link.getAttribute("href"), address);
     const parts = [...section.children].filter(({ tagName }) => tagName !== "H2");
     const tables = parts.flatMap((part) => [...part.querySelectorAll("table.sortable")]);
-    target.replaceWith(...parts);
+    target.replaceWith(element("p", page.querySelector(".answer").textContent), ...parts);
     for (const table of tables) sortableTable(table);
   } catch {
     target.lastChild.textContent = " The server did not answer; the link leads to the comparison.";

@@ -13,7 +13,7 @@ from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import MinorVersion
 from perfcore_site_kit import comparisons, data, paths, sentences, sources_page
 from perfcore_site_kit.branch import version_path
-from perfcore_site_kit.change_list import change_row
+from perfcore_site_kit.change_list import change_row, once_for_a_machine
 from perfcore_site_kit.comparisons import Comparison
 from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.stacked import configurations
@@ -36,7 +36,7 @@ def version_page(view: View) -> Mapping[str, Any]:
         for at, change in branch.changes
         if branch.at(change) == position and change.kind in data.REPORTED
     ]
-    own_rows = [change_row(view, item) for item in listed]
+    own_rows = [change_row(view, item) for item in once_for_a_machine(listed)]
     others = [] if before is None else [("the version before", before)]
     if release is not None and release != before:
         others.append((f"the release {', '.join(branch.releases[release.id])}", release))
@@ -71,7 +71,10 @@ def compare_page(view: View) -> Mapping[str, Any]:
     return {
         "heading": f"{baseline.id[:10]} → {target.id[:10]}",
         "answer": sentences.comparison(comparison),
-        "side": _side("Everything that both were measured with", view, comparison),
+        "side": {
+            **_side("Everything that both were measured with", view, comparison),
+            "answer": "",
+        },  # the page says it
         "unpaired": comparison.unpaired[:_UNPAIRED],
         "rest": max(0, len(comparison.unpaired) - _UNPAIRED),
         "versions": [(version, view.link(version_path(version))) for version in (baseline, target)],

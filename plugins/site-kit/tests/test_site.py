@@ -151,6 +151,29 @@ def test_changes_of_two_machines_between_the_same_versions_are_both_listed(proje
     assert "|+60.0 %|" in listed
 
 
+def test_a_change_of_the_machine_has_one_row_on_the_page_of_its_version(project: Project) -> None:
+    history = open_repository(project.path)
+    for number in range(16):
+        version, level = project.commit(f"Change {number}"), 0.01 * (1.5 if number >= 8 else 1)
+        times = [level * (1 + run % 3 / 1000) for run in range(5)]
+        suites = {name: [share * time for time in times] for name, share in (("parse", 1), ("load", 0.7), ("save", 2))}
+        history.register(history.save(suite(suites, unit="s", environment_id=f"1:{number // 8}")), version)
+    site = Site(open_repository(project.path).repository)
+    site.refresh()
+    moved = [site.branch.versions[8].id for _, change in site.branch.changes if change.kind == "machine"]
+    assert len(moved) == 3
+    page = words(site, PagePath(paths.VERSION, (paths.part(moved[0]),)))
+    assert page.count("| machine|") == words(site, PagePath(paths.CHANGES)).count("| machine|") == 1
+
+
+def test_a_page_of_a_comparison_says_its_answer_once(site: Site) -> None:
+    (path, *_) = (path for path in site.pages() if path.kind == paths.COMPARE)
+    page = site.render(path).content.decode()
+    answer = re.search(r'<p class="answer">([^<]*)', page)
+    assert answer is not None
+    assert page.count(answer[1]) == 1
+
+
 HARNESS = """
 import random
 level = float(open("level").read())

@@ -30,7 +30,7 @@ def still(data: ChartData, options: ChartOptions = DEFAULT, *, alone: bool = Fal
     for number, (line, amounts) in enumerate(zip(data.lines, columns, strict=True)):
         parts += _drawn(data, line, amounts, number, frame, column)
     parts += _marks(data, frame)
-    title = f"Chart of {data.title}. {data.finding}"
+    title = f"Chart of {data.title}. {data.finding}".rstrip()
     return svg.picture(frame.width, frame.height, title, parts, alone=alone)
 
 

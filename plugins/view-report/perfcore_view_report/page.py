@@ -116,10 +116,13 @@ def _certainty(row: Row, change: Change) -> str:
     parts = [shown(with_minus(change.evidence), 300)]
     if change.p_value is not None and not _TELLS_P.search(change.evidence):
         parts.append(f"p {change.p_value:.2g}")
+    # What would tell is said once, of the evidence, the reason and the number of pairs.
+    advice = f"about {change.needed:,} interleaved pairs" if change.needed else ""
+    is_told = advice in change.evidence
     if change.reason:
-        parts.append(shown(change.reason))
-    if change.needed:
-        parts.append(f"about {change.needed:,} interleaved pairs would tell")
+        parts.append(shown(change.reason.replace(f": measure {advice}", "") if is_told else change.reason))
+    if advice not in change.evidence + change.reason:
+        parts.append(f"{advice} would tell")
     if row.decision:
         parts.append(row.decision)
     return "; ".join(filter(None, parts))

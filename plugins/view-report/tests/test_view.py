@@ -161,6 +161,20 @@ def test_it_is_not_for_a_terminal() -> None:
         ReportView().render(subject(), FakeOutput(width=80))
 
 
+def test_how_many_pairs_would_tell_is_said_once() -> None:
+    evidence, reason = "6 interleaved pairs; about 30 interleaved pairs would tell", "too much noise"
+    said = [
+        (evidence, f"{reason}: measure about 30 interleaved pairs", f"|{evidence}; {reason}|"),
+        ("6 runs", f"{reason}: measure about 30 interleaved pairs", "|6 runs; too much noise: measure about 30 inter"),
+        ("6 runs", reason, "|6 runs; too much noise; about 30 interleaved pairs would tell|"),
+    ]
+    for evidence, reason, expected in said:
+        change = histories.change(6, kind="cannot tell", needed=30, evidence=evidence, reason=reason)
+        page = words(shown(subject(changes=(change,))))
+        assert expected in page
+        assert page.count("30 interleaved pairs") == 1
+
+
 def test_nested_facts_of_any_depth_are_shown() -> None:
     deep: dict[str, Any] = {}
     for _ in range(500):

@@ -84,11 +84,12 @@ def scatter(subject: ViewData, metric: str | None, over: str | None, by: str | N
     )
 
 
-def charts(made: Scatter, most: int) -> list[ChartData]:
-    """One chart for up to six groups; for more of them one each, at most so many."""
+def charts(made: Scatter, most: int, *, has_summary: bool = False) -> list[ChartData]:
+    """One chart for up to six groups; for more of them one each, at most so many. On a page that has the `summary`, a
+    chart of all groups does not repeat it."""
     if len(made.groups) <= MOST_LINES:
-        return [_chart(made, made.groups)]
-    return [_chart(made, [group]) for group in made.groups[:most]]
+        return [_chart(made, made.groups, "" if has_summary else summary(made))]
+    return [_chart(made, [group], summary(attrs.evolve(made, groups=(group,)))) for group in made.groups[:most]]
 
 
 def summary(made: Scatter) -> str:
@@ -101,14 +102,14 @@ def summary(made: Scatter) -> str:
     return f"{made.metric} of {first.name} goes from {' to '.join(ends)} over {made.parameter} {steps}{fit}."
 
 
-def _chart(made: Scatter, groups: Sequence[Group]) -> ChartData:
+def _chart(made: Scatter, groups: Sequence[Group], finding: str) -> ChartData:
     positions = sorted({x for group in groups for x in group.runs})
     counts = [len(values) for group in groups for values in group.runs.values()]
     name = groups[0].name if len(groups) == 1 else plural(len(groups), "group")
     fits = "; ".join(f"{group.name}: {group.fit.words}" for group in groups if group.fit)
     return ChartData(
         title=f"{made.metric} of {name} over {made.parameter}",
-        finding=summary(attrs.evolve(made, groups=tuple(groups))),
+        finding=finding,
         unit=made.unit,
         lines=[_line(group, positions) for group in groups],
         labels=[quantity(x, made.parameter_unit, 6) for x in positions],

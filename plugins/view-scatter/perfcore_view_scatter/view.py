@@ -69,7 +69,8 @@ class ScatterView:
         from perfcore_view_scatter.scatter import charts, summary
 
         figures = "".join(
-            chart(data, ChartOptions(id=f"over-{number}")) for number, data in enumerate(charts(made, _MOST), 1)
+            chart(data, ChartOptions(id=f"over-{number}"))
+            for number, data in enumerate(charts(made, _MOST, has_summary=True), 1)
         )
         title = shown(self.settings.title or f"{made.metric} over {made.parameter}")
         return page(title, framed(title, summary(made), figures), scripts(), styles=styles())

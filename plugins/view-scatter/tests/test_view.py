@@ -76,6 +76,8 @@ def test_every_form_has_every_value_of_the_parameter() -> None:
     assert_self_contained(page)
     assert page.count("<figure") == 1
     assert "cpu of parse goes from 20.6 µs to 412 µs over n 10 to 200." in page.partition("<figure")[0]
+    assert page.count("goes from") == 1
+    assert shown(suite(*"abcdefgh"), format="html").count("cpu of a goes from") > 1
     ElementTree.fromstring(shown(suite("sort"), format="svg"))
 
 
