@@ -40,7 +40,7 @@ function start(source) {
   const sides = () => (head.kind === "difference" ? head.sides : [head.versions[state.base].name, head.versions[state.version].name]);
 
   const page = {
-    order, calm: matchMedia("(prefers-reduced-motion: reduce)"),
+    order, calm: matchMedia("(prefers-reduced-motion: reduce)"), paper,
     theme: () => theme,
     flame: (pane) => (pane === callers ? true : state.sandwich < 0 && state.flame),
     colors: colorsOf, label: labelOf,
@@ -178,7 +178,7 @@ function start(source) {
   const map = { canvas: $("map"), context: $("map").getContext("2d"), picture: element("canvas"), tree: null, width: 0 };
 
   function minimap() {
-    const width = main.stage.clientWidth;
+    const { width } = main;
     map.canvas.parentElement.hidden = state.sandwich >= 0;
     if (state.sandwich >= 0) return;
     sized(map.canvas, map.context, width, MAP);

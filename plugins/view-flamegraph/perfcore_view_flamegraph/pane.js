@@ -49,6 +49,12 @@ class Pane {
     this.jumpTo(intervalOf(tree, this.zoom, this.order));
   }
 
+  /** Pixels of CSS. Some browsers have the page still as wide as the window when they say that it is to be printed. */
+  get width() {
+    const { clientWidth } = this.stage;
+    return this.page.paper.matches ? Math.min(clientWidth, PAPER) : clientWidth;
+  }
+
   get order() { return this.page.order(); }
   get flame() { return this.page.flame(this); }
   get whole() { return { from: 0, to: this.tree.total(ROOT) }; }
@@ -119,11 +125,11 @@ class Pane {
     this.grown = Math.max(this.grown, height);
     this.room.style.height = `${this.flame ? this.grown : height}px`;
     this.stage.style.height = `${this.grown + 2}px`;
-    return this.stage.clientWidth;
+    return this.width;
   }
 
   measure() {
-    let width = this.stage.clientWidth;
+    let { width } = this;
     const without = this.layoutFor(width);
     if (without !== width) width = this.layoutFor(without); // a scroll bar has come or gone
     const tall = Math.min(this.stage.clientHeight, this.grown);
@@ -204,7 +210,7 @@ class Pane {
     }
     const { from } = intervalOf(this.tree, node, this.order);
     const { drawn } = this;
-    const left = ((from - drawn.from) / (drawn.to - drawn.from)) * this.stage.clientWidth;
+    const left = ((from - drawn.from) / (drawn.to - drawn.from)) * this.width;
     return { left, width: 0, level: this.levelOf(node) };
   }
 
@@ -305,7 +311,7 @@ class Pane {
   }
 
   pan(pixels, from = this.view) {
-    const amount = (pixels / this.stage.clientWidth) * (from.to - from.from);
+    const amount = (pixels / this.width) * (from.to - from.from);
     this.windowTo(from.from + amount, from.to + amount);
   }
 
@@ -314,7 +320,7 @@ class Pane {
     if (event.ctrlKey || event.metaKey || event.altKey) {
       const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200)));
       const { from, to } = this.view;
-      const at = from + ((event.clientX - this.canvas.getBoundingClientRect().left) / this.stage.clientWidth) * (to - from);
+      const at = from + ((event.clientX - this.canvas.getBoundingClientRect().left) / this.width) * (to - from);
       this.windowTo(at - (at - from) * factor, at + (to - at) * factor);
     } else if (sideways) {
       this.pan(sideways);

@@ -16,7 +16,7 @@ function savePng(pane, head) {
 
 /** What is shown, in boxes that other programs can edit. */
 function saveSvg(pane, page, head) {
-  const width = pane.stage.clientWidth, height = pane.rows.length * ROW;
+  const { width } = pane, height = pane.rows.length * ROW;
   const escaped = (text) => text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]);
   const theme = page.theme();
   const lines = [

@@ -83,6 +83,7 @@ def style() -> str:
             f"svg.flame {{ display: block; }}\nsvg.flame text {{ font: {_FONT}; }}\n",
             *_themed("", LIGHT),
             *_themed(':root[data-theme="dark"] ', DARK),
+            "@media print {\n  svg.flame { max-width: 100%; height: auto; }\n}\n",
             "@media (forced-colors: active) {\n  svg.flame rect { fill: Canvas; stroke: CanvasText; }\n}\n",
         ]
     )

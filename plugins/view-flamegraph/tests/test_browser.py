@@ -119,6 +119,22 @@ def test_paper_shows_the_graph_in_its_width_and_light_colours(window: Any, opene
     assert window.run("document.documentElement.dataset.theme") == "dark"
 
 
+def test_the_graph_is_drawn_for_paper_where_the_page_is_still_as_wide_as_the_window(
+    window: Any, opened: Opener
+) -> None:
+    """So Firefox says that a page is to be printed."""
+    opened(of({("main", f"visit {number}"): 10 for number in range(80)}))
+    before = window.run("document.getElementById('canvas').width")
+    window.call("Emulation.setEmulatedMedia", media="print")
+    window.frames(4)
+    assert window.run("document.getElementById('canvas').width") == 718
+    assert window.run("document.getElementById('map').width") == 718
+    assert window.run("document.getElementById('more').offsetParent") is None
+    window.call("Emulation.setEmulatedMedia", media="")
+    window.frames()
+    assert window.run("document.getElementById('canvas').width") == before
+
+
 def test_a_foreign_script_does_not_run(window: Any, opened: Opener) -> None:
     opened(of(PROGRAM))
     window.run(

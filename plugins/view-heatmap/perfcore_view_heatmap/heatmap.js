@@ -42,7 +42,7 @@ function heatmap(figure, data) {
 
   function paint() {
     wanted = 0;
-    wide = stage.clientWidth;
+    wide = theme.isPaper() ? Math.min(stage.clientWidth, PAPER) : stage.clientWidth;
     if (!wide) return;
     const tall = MAP.top + MAP.row * rows.length + MAP.bottom, dense = window.devicePixelRatio || 1;
     [canvas.width, canvas.height] = [Math.round(wide * dense), Math.round(tall * dense)];

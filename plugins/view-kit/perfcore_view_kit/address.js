@@ -1,5 +1,9 @@
 // The address of the page holds what is shown, and the theme, which everybody may switch.
 
+// Pixels of a line on paper: A4 with margins of a centimetre. Some browsers have a page still as wide as the window when
+// they say that it is to be printed.
+const PAPER = 718;
+
 const address = (() => {
   let words = new URLSearchParams(location.hash.slice(1));
   const listeners = [];
@@ -59,5 +63,5 @@ const theme = (() => {
   address.onChange(apply);
   apply();
   if ($("theme")) $("theme").addEventListener("click", toggle);
-  return { toggle, onChange: (listener) => listeners.push(listener), isForced: () => forced.matches };
+  return { toggle, onChange: (listener) => listeners.push(listener), isForced: () => forced.matches, isPaper: () => paper.matches };
 })();

@@ -225,7 +225,7 @@ function chart(figure, data) {
 
   function paint() {
     wanted = 0;
-    wide = stage.clientWidth;
+    wide = theme.isPaper() ? Math.min(stage.clientWidth, PAPER) : stage.clientWidth;
     if (!wide) return;
     size(canvas, data.height);
     size(strip, CHART.strip);

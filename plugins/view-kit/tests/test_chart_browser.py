@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from perfcore_view_kit.chart import ChartData, ChartOptions, Rule, chart, script
 from perfcore_view_kit.form import quantity
 from perfcore_view_kit.history_chart import history_chart
 from perfcore_view_kit.page import page
+from perfcore_view_kit.still import still
 from perfcore_view_kit.svg import ticks
 
 Opener = Callable[..., str]
@@ -319,6 +321,25 @@ def test_forced_colours_are_kept(window: Any, opened: Opener, charts: Any) -> No
     assert live(window)
 
 
+def test_a_picture_without_a_script_has_the_forced_colours(window: Any, opened: Opener, charts: Any) -> None:
+    window.media(forced_colors="active")
+    opened(charts.changed())
+    picture = json.dumps(still(charts.changed()))
+    window.run(f"document.querySelector('figure').insertAdjacentHTML('afterend', {picture})")
+    style = "getComputedStyle(document.querySelector('figure + svg {}')).{}"
+    text = window.run("getComputedStyle(document.querySelector('h2')).color")
+    assert window.run(style.format("path.series-1:not(.band)", "stroke")) == text
+    assert window.run(style.format("path.band", "stroke")) == "none"
+    assert window.run(style.format("circle", "fill")) == text
+
+
+def test_scroll_bars_have_colours_of_the_page(window: Any, opened: Opener, charts: Any) -> None:
+    window.media(prefers_color_scheme="dark")
+    opened(charts.changed())
+    scheme = window.run("getComputedStyle(document.querySelector('.scroll')).scrollbarColor")
+    assert scheme == "rgb(169, 176, 189) rgb(22, 24, 29)"
+
+
 def test_extreme_values_and_a_single_point_draw_something(window: Any, opened: Opener, charts: Any) -> None:
     opened(charts.extreme(), charts.data(charts.line([5.0])), charts.data(charts.line([None, None])))
     window.press("+", "ArrowRight", "-", "z", "b", "s", "PageDown", "Escape", "d")
@@ -408,6 +429,22 @@ def test_paper_shows_the_whole_chart_in_light_colours(window: Any, opened: Opene
     window.call("Page.printToPDF")
     assert window.run("paper") == {"over": 0, "red": 255, "buttons": 0}
     assert window.run("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_chart_is_drawn_for_paper_where_the_page_is_still_as_wide_as_the_window(
+    window: Any, opened: Opener, charts: Any
+) -> None:
+    """So Firefox says that a page is to be printed."""
+    opened(charts.changed())
+    width = "document.querySelector('canvas.plot').width"
+    before = window.run(width)
+    window.call("Emulation.setEmulatedMedia", media="print")
+    window.settle(f"{width} === 718")
+    # Browsers leave out the colours of backgrounds otherwise, which legends and tables have.
+    assert window.run("getComputedStyle(document.querySelector('figure')).printColorAdjust") == "exact"
+    assert window.run("getComputedStyle(document.body).backgroundColor") == "rgba(0, 0, 0, 0)"
+    window.call("Emulation.setEmulatedMedia", media="")
+    window.settle(f"{width} === {before}")
 
 
 @pytest.mark.parametrize(("low", "high"), [(-9.0, -4.0), (1e12, 5e12), (-4e12, 1e12), (0.1, 0.3)])
