@@ -118,7 +118,7 @@ def _certainty(row: Row, change: Change) -> str:
         parts.append(f"p {change.p_value:.2g}")
     # What would tell is said once, of the evidence, the reason and the number of pairs.
     advice = f"about {change.needed:,} interleaved pairs" if change.needed else ""
-    is_told = advice in change.evidence
+    is_told = bool(advice) and advice in change.evidence
     if change.reason:
         parts.append(shown(change.reason.replace(f": measure {advice}", "") if is_told else change.reason))
     if advice not in change.evidence + change.reason:

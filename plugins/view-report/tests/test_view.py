@@ -173,6 +173,8 @@ def test_how_many_pairs_would_tell_is_said_once() -> None:
         page = words(shown(subject(changes=(change,))))
         assert expected in page
         assert page.count("30 interleaved pairs") == 1
+    change = histories.change(6, kind="cannot tell", evidence="1 run", reason="1 run: measure 3 runs")
+    assert "|1 run; 1 run: measure 3 runs|" in words(shown(subject(changes=(change,))))
 
 
 def test_nested_facts_of_any_depth_are_shown() -> None:
