@@ -52,28 +52,41 @@ class _Observations(msgspec.Struct, frozen=True, eq=False):
         version, session, amount = zip(*rows, strict=True) if rows else ((), (), ())
         return cls(np.array(version, dtype=np.int64), np.array(session, dtype=np.int64), np.array(amount, dtype=float))
 
-    def near(self, first: int, last: int) -> _Observations:
+    def between(self, first: int, last: int) -> _Observations:
         chosen = (self.version >= first) & (self.version < last)
         return _Observations(self.version[chosen], self.session[chosen], self.amount[chosen])
+
+    def prediction(self) -> linked_sessions.Prediction | None:
+        """What is known of the sessions; None where they do not differ."""
+        links = Links.of(self.version, self.session, self.amount, int(self.session.max(initial=0)) + 1)
+        return linked_sessions.predicted(links) if links is not None else None
 
     def moves(self) -> Floats:
         """By how much versions differ from the one before them in the same session."""
         order = np.lexsort((self.version, self.session))
         session, version, amount = self.session[order], self.version[order], self.amount[order]
-        follows = (np.diff(session) == 0) & (np.diff(version) == 1)
-        moves: Floats = np.diff(amount)[follows]
+        moves: Floats = np.diff(amount)[(np.diff(session) == 0) & (np.diff(version) == 1)]
         return moves
 
-    def gain(self, sides: Sequence[Floats], covariance: Floats) -> float:
-        """The log likelihood of the best of steps, of which each has 1 after it and 0 before it."""
+    def covariance(self, prediction: linked_sessions.Prediction, moves: Floats) -> Floats:
+        """That of the amounts, if the code and the machine stay what they are: of offsets, of what a version differs by
+        in all sessions, and of noise."""
+        of_version = max((NORMAL * median(np.abs(moves))) ** 2 / 2 - prediction.noise, 0.0) if len(moves) else 0.0
+        same_session, same_version = (numbers[:, None] == numbers for numbers in (self.session, self.version))
+        noise = max(prediction.noise, _LEAST) * np.eye(len(self.amount))
+        covariance: Floats = prediction.between * same_session + of_version * same_version + noise
+        return covariance
+
+    def gain(self, numbers: Indexes, low: int, high: int, covariance: Floats) -> float:
+        """The log likelihood of the best step that begins with one of these numbers, or near them."""
         factor = np.linalg.cholesky(covariance)
-        level, amount = (np.linalg.solve(factor, of) for of in (np.ones(len(self.amount)), self.amount))
-        amount = amount - level * (level @ amount) / (level @ level)
+        level, amount = (np.linalg.solve(factor, column) for column in (np.ones(len(self.amount)), self.amount))
         best = -math.inf
-        for side in sides:
-            step = np.linalg.solve(factor, side)
-            step = step - level * (level @ step) / (level @ level)
-            best = max(best, float((step @ amount) ** 2 / (2 * (step @ step))) if step @ step > 0 else -math.inf)
+        for begin in range(low - _MOVES, high + _MOVES + 1):
+            step = np.linalg.solve(factor, (numbers >= begin).astype(float))
+            step -= level * (level @ step) / (level @ level)
+            if 0 < np.count_nonzero(numbers >= begin) < len(numbers):
+                best = max(best, float((step @ amount) ** 2 / (2 * (step @ step))))
         return best
 
 
@@ -88,37 +101,20 @@ def is_linked(series: Series, positions: Indexes, start: int, end: int) -> bool:
     return links >= linked_sessions.FEWEST and all(names[old] & names[new] for old, new in pairwise(crossed))
 
 
-def is_of_code(series: Series, positions: Indexes, start: int, end: int) -> bool:
-    """Whether a step between the versions before `start` and those from `end` on is likelier one of the code."""
-    first, last = np.searchsorted(positions, [start, end]).tolist()
+def is_of_code(series: Series, positions: Indexes, span: tuple[int, int], bounds: tuple[int, int | None]) -> bool:
+    """Whether a step between the versions before a span and those from its end on is likelier one of the code. `bounds`
+    are those of the levels on both sides."""
+    begin, end = bounds[0], len(series.versions) if bounds[1] is None else bounds[1]
+    first, last, begin, end = np.searchsorted(positions, [*span, begin, end]).tolist()
     base = max(first - _SPREADS, 0)
     observations = _Observations.of(series, positions[base : last + _SPREADS].tolist())
-    if observations is None:
+    prediction = observations.prediction() if observations is not None else None
+    if observations is None or prediction is None:
         return True
-    links = Links.of(
-        observations.version, observations.session, observations.amount, int(observations.session.max(initial=0)) + 1
-    )
-    prediction = linked_sessions.predicted(links) if links is not None else None
-    moves = observations.moves()
-    if prediction is None or not len(moves):
-        return True
-    of_version = max(
-        (NORMAL * median(np.abs(moves))) ** 2 / 2 - prediction.noise, 0.0
-    )  # what a version differs by in all sessions
-    near = observations.near(first - base - _NEAR, last - base + _NEAR)
-    versions, sessions = (of[:, None] == of for of in (near.version, near.session))
-    covariance = (
-        prediction.between * sessions + of_version * versions + max(prediction.noise, _LEAST) * np.eye(len(near.amount))
-    )
-    crossing = near.session[(near.version >= first - base - 1) & (near.version <= last - base)]
-    of_code, of_machine = (
-        near.gain(
-            [(of >= begin).astype(float) for begin in range(low - _MOVES, high + _MOVES + 1)],
-            covariance,
-        )
-        for of, low, high in (
-            (near.version, first - base, last - base),
-            (near.session, int(crossing.min()), int(crossing.max())),
-        )
-    )
+    begin, end = max(min(begin, first - 1), first - _NEAR), min(max(end, last + 1), last + _NEAR)
+    near = observations.between(begin - base, end - base)
+    crossing = observations.between(first - 1 - base, last + 1 - base).session
+    covariance = near.covariance(prediction, observations.moves())
+    of_code = near.gain(near.version, first - base, last - base, covariance)
+    of_machine = near.gain(near.session, int(crossing.min()), int(crossing.max()), covariance)
     return of_code > of_machine

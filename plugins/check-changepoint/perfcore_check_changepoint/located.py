@@ -117,6 +117,21 @@ def once(located: list[LocatedChange]) -> list[LocatedChange]:
     return sorted((located[index] for index in selected), key=lambda change: change.position)
 
 
+def neighbours(located: Sequence[LocatedChange]) -> list[tuple[int, int | None]]:
+    """Of changes in their order, the indexes in the series at which the levels before and after each begin and end: at
+    another change of its history, or with the series (0, None)."""
+    begins: dict[str, int] = {}
+    bounds: list[tuple[int, int | None]] = []
+    latest: dict[str, int] = {}  # the number of the last change of each history
+    for number, change in enumerate(located):
+        if change.history in latest:
+            bounds[latest[change.history]] = (bounds[latest[change.history]][0], change.position)
+        bounds.append((begins.get(change.history, 0), None))
+        if change.change.kind != "noise":
+            begins[change.history], latest[change.history] = change.position, number
+    return bounds
+
+
 def _same(located: Sequence[LocatedChange]) -> dict[int, list[int]]:
     """The changes, by number, that other machines show in the same direction at places that may be the same."""
     same: dict[int, list[int]] = {}

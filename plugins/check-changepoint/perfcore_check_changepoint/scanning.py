@@ -38,6 +38,7 @@ from perfcore_check_changepoint.located import (
     MeasuredVersions,
     Places,
     identity,
+    neighbours,
     once,
     ratios,
 )
@@ -420,8 +421,8 @@ def _shown(
     """The changes for people, and the names they were given."""
     reported, gone = _anchors(series, located, before)
     changes = [
-        (change.position, _change(series, change, name.anchor, settings))
-        for change, name in zip(located, reported, strict=True)
+        (change.position, _change(series, change, name.anchor, bounds, settings))
+        for change, name, bounds in zip(located, reported, neighbours(located), strict=True)
     ]
     return changes, (*reported, *gone[:_GONE])
 
@@ -462,7 +463,13 @@ def _still_listed(series: Series, before: Sequence[Reported]) -> list[Reported]:
     return [replace(reported, position=order[reported.anchor]) for reported in before if reported.anchor in order]
 
 
-def _change(series: Series, located: LocatedChange, anchor: str, settings: ChangepointSettings) -> Change:
+def _change(
+    series: Series,
+    located: LocatedChange,
+    anchor: str,
+    bounds: tuple[int, int | None],
+    settings: ChangepointSettings,
+) -> Change:
     change, versions = located.change, series.versions
     ratio, low, high = ratios(change)
     size = wording.interval(low, high, settings.confidence) if low is not None and high is not None else ""
@@ -474,9 +481,9 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()
     )
     undone = None if change.undone is None else versions[located.positions[change.undone]]
-    session, shared = session_boundaries.new_session(series, located)
+    session = session_boundaries.new_session(series, located, bounds)
     parts = [
-        wording.session(session, shared, versions[located.base], versions[located.position]) if session else "",
+        wording.session(session, versions[located.base], versions[located.position]) if session else "",
         describe(change, series.unit, size),
         wording.pace(pace, located.length) if pace is not None and located.length is not None else "",
         wording.where(before, earliest, latest, measured=earliest == first),
@@ -501,7 +508,7 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         confidence=settings.confidence if low is not None else None,
         p_value=change.p_value,
         evidence="; ".join(text for text in parts if text),
-        reason=wording.SESSIONS if session else "",
+        reason=wording.why_open(session) if session else "",
         earliest=earliest,
         latest=latest,
         undone=undone or "",

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+import msgspec
+
 from perfcore.model import Series
 from perfcore_check_changepoint import drift, linked_steps
 from perfcore_check_changepoint.located import LocatedChange, ratios
@@ -25,30 +27,43 @@ _SURE = 0.99  # of a step that a session with fewer shows by itself
 Places = Sequence[int]
 
 
-def new_session(series: Series, located: LocatedChange) -> tuple[str, int]:
-    """The session that begins with the new level and the number of versions that it shares with those before it, if no
-    session tells the machine from the code; otherwise no name. A larger step than a machine makes is the code, and
-    sessions of one version each are noise between versions, and decide nothing."""
+class NewSession(msgspec.Struct, frozen=True):
+    """The session that begins with a new level, and the number of versions that it shares with those before it. It
+    `is_likelier` than the code if links tell so."""
+
+    name: str
+    shared: int
+    is_likelier: bool = False
+
+
+def new_session(series: Series, located: LocatedChange, bounds: tuple[int, int | None]) -> NewSession | None:
+    """The session that begins with the new level, if no session tells the machine from the code. `bounds` are those of
+    the levels before and after it. Where sessions are linked, the likelier of both is believed. Elsewhere a larger step
+    than a machine makes is the code, and sessions of one version each are noise between versions, and decide
+    nothing."""
     if len(series.sessions) != len(series.versions) or located.change.kind == "noise":
-        return "", 0
-    _, low, high = ratios(located.change)
-    if low is not None and high is not None and (low > 1 + _DRIFT or high < 1 / (1 + _DRIFT)):
-        return "", 0
-    if located.change.until is not None:
-        return _short_sessions(series, located), 0
+        return None
     (start, end), positions = located.span, located.positions
-    if linked_steps.is_linked(series, positions, start, end) and linked_steps.is_of_code(series, positions, start, end):
-        return "", 0
+    is_step = located.change.until is None
+    is_linked = is_step and linked_steps.is_linked(series, positions, start, end)
+    if is_linked and linked_steps.is_of_code(series, positions, (start, end), bounds):
+        return None
+    _, low, high = ratios(located.change)
+    if not is_linked and low is not None and high is not None and (low > 1 + _DRIFT or high < 1 / (1 + _DRIFT)):
+        return None
+    if not is_step:
+        name = _short_sessions(series, located)
+        return NewSession(name, 0) if name else None
     before = _by_session(series, positions[positions < start].tolist())
     after = _by_session(series, positions[positions >= end].tolist())
     several = max(map(len, before.values()), default=0) > 1 and max(map(len, after.values()), default=0) > 1
     shared = {name: min(len(before[name]), len(after[name])) for name in before.keys() & after.keys()}
-    if not several or before.keys() == after.keys() or max(shared.values(), default=0) >= _SHARED:
-        return "", 0
-    if shared and _shown_within(before, after, located.change.size):
-        return "", 0
+    if not is_linked and (not several or before.keys() == after.keys() or max(shared.values(), default=0) >= _SHARED):
+        return None
+    if not is_linked and shared and _shown_within(before, after, located.change.size):
+        return None
     began = next((name for name in after if len(before.get(name, ())) < _SHARED), next(iter(after)))
-    return began, len(before.get(began, ()))
+    return NewSession(began, len(before.get(began, ())), is_linked)
 
 
 def _by_session(series: Series, positions: Places) -> dict[str, list[float]]:

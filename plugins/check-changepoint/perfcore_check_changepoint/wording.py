@@ -10,9 +10,9 @@ from perfcore_check_changepoint.points import ChangePoint
 
 if TYPE_CHECKING:
     from perfcore_check_changepoint.replacement import Continuation
+    from perfcore_check_changepoint.session_boundaries import NewSession
 
 SHARED = "without what the benchmarks of a run share"
-SESSIONS = "sessions may differ as much"
 
 
 def short(version: str) -> str:
@@ -46,12 +46,17 @@ def where(base: str, first: str, last: str, *, measured: bool) -> str:
     return text if measured else f"{text}, not all of which were measured"
 
 
-def session(name: str, shared: int, before: str, after: str) -> str:
-    common = f"only {plural(shared, 'version')}" if shared else "no version"
-    return (
-        f"session {printable(name[:12])} began here and shares {common} with those before it, so this may be the "
-        f"machine; to decide: perf compare {short(before)} {short(after)} -- COMMAND"
-    )
+def session(new: NewSession, before: str, after: str) -> str:
+    common = f"only {plural(new.shared, 'version')}" if new.shared else "no version"
+    told = f"shares {common} with those before it, so this may be the machine"
+    if new.is_likelier:
+        told = "measured the version before as slow or fast as the next, so this is likelier the machine"
+    decide = f"to decide: perf compare {short(before)} {short(after)} -- COMMAND"
+    return f"session {printable(new.name[:12])} began here and {told}; {decide}"
+
+
+def why_open(new: NewSession) -> str:
+    return "came with a session" if new.is_likelier else "sessions may differ as much"
 
 
 def strength(change: ChangePoint) -> str:

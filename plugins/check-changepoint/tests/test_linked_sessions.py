@@ -66,27 +66,51 @@ def test_a_step_is_found_however_much_jobs_differ(offset: float, size: float) ->
     assert sum(map(_shows, found)) >= 17
 
 
+@pytest.mark.parametrize("width", [3, 6])
+def test_a_level_of_a_few_versions_is_the_code_or_the_machine_at_both_ends(width: int) -> None:
+    code, machine = list[str](), list[str]()
+    for seed in range(15):
+        given = _pairs(0.005, seed)
+        of_versions = [
+            tuple(run * (1.08 if PLACE <= int(name[:8]) < PLACE + width else 1.0) for run in runs)
+            for name, runs in zip(given.versions, given.values, strict=True)
+        ]
+        of_jobs = [
+            tuple(
+                run * (1.08 if PLACE <= int(name) < PLACE + width else 1.0)
+                for run, name in zip(runs, _names(jobs), strict=True)
+            )
+            for runs, jobs in zip(given.values, given.sessions, strict=True)
+        ]
+        code += [change.kind for change in _of_code(_scan(replace(given, values=tuple(of_versions))))]
+        machine += [change.kind for change in _of_code(_scan(replace(given, values=tuple(of_jobs))))]
+    assert min(code.count("degradation"), code.count("optimization")) >= 13
+    assert code.count("cannot tell") <= 1
+    assert len(machine) - machine.count("cannot tell") <= 2
+
+
 @pytest.mark.parametrize("offset", [0.0, 0.02, 0.05])
 def test_what_jobs_differ_by_is_no_change(offset: float) -> None:
     found = [change for seed in range(20) for change in _of_code(_scan(_pairs(offset, seed)))]
     assert len(found) <= 1
 
 
-@pytest.mark.parametrize("offset", [0.0, 0.01])
-def test_a_machine_that_became_slower_between_two_jobs_is_no_step_of_the_code(offset: float) -> None:
+@pytest.mark.parametrize(("offset", "size"), [(0.0, 0.08), (0.01, 0.08), (0.01, 0.5)])
+def test_a_machine_that_became_slower_between_two_jobs_is_no_step_of_the_code(offset: float, size: float) -> None:
     """The first job that it measured shows the version before at the new level, too."""
     told = []
     for seed in range(20):
         given = _pairs(offset, seed)
         slower = [
-            tuple(run * (1.08 if int(name) >= PLACE else 1.0) for run, name in zip(runs, _names(jobs), strict=True))
+            tuple(run * (1 + size * (int(name) >= PLACE)) for run, name in zip(runs, _names(jobs), strict=True))
             for runs, jobs in zip(given.values, given.sessions, strict=True)
         ]
         told += _of_code(_scan(replace(given, values=tuple(slower))))
     assert len(told) >= 18
     assert sum(change.kind != "cannot tell" for change in told) <= 1
-    assert f"session {PLACE:012} began here" in told[0].evidence
+    assert f"session {PLACE:012} began here and measured the version before as slow or fast" in told[0].evidence
     assert f"to decide: perf compare {told[0].baseline} {told[0].target} -- COMMAND" in told[0].evidence
+    assert told[0].reason == "came with a session"
 
 
 def test_offsets_are_as_far_off_as_their_covariance_says() -> None:
