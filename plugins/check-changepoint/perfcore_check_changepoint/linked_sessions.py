@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST = 12  # differences within versions: fewer tell hardly how much sessions differ
+MOST = 8  # sessions of a version: one that all of them measured tells no offset of theirs from its noise
 _RATIOS = np.logspace(-2, 3, 21)  # of both variances: below, offsets are nothing, and above, noise is
 _FAR = 3.0  # spreads from which on a difference tells no more of the variances
 _LEAST = 1e-30  # sum of squares of amounts that differ by nothing else
@@ -44,7 +44,7 @@ class Links(msgspec.Struct, frozen=True, eq=False):
         """Of observations of `count` sessions in the order of the points; None where they share too few."""
         blocks = session // _TOGETHER
         _, group, sizes = np.unique(point * (count + 1) + blocks, return_inverse=True, return_counts=True)
-        several = sizes[group] > 1
+        several = (sizes[group] > 1) & (np.bincount(point)[point] <= MOST)
         links = cls(np.unique(group[several], return_inverse=True)[1], session[several], amount[several], count)
         return links if len(links.version) - links.versions >= FEWEST else None
 
@@ -52,10 +52,10 @@ class Links(msgspec.Struct, frozen=True, eq=False):
     def versions(self) -> int:
         return int(self.version.max(initial=-1)) + 1
 
-    def centered(self) -> Floats:
-        """The amounts without the mean of their version."""
-        means = np.bincount(self.version, self.amount) / np.bincount(self.version)
-        centered: Floats = self.amount - means[self.version]
+    def centered(self, amount: Floats) -> Floats:
+        """Amounts of the observations without the mean of their version."""
+        means = np.bincount(self.version, amount) / np.bincount(self.version)
+        centered: Floats = amount - means[self.version]
         return centered
 
     def far_off(self, centered: Floats, reach: float) -> Floats:
@@ -92,15 +92,15 @@ class Prediction(msgspec.Struct, frozen=True, eq=False):
 
 def predicted(links: Links) -> Prediction | None:
     """None where the sessions do not differ."""
-    centered = links.centered()
+    centered = links.centered(links.amount)
     reach = _FAR * NORMAL * median(np.abs(centered))
     if not reach:
         return None
     far = links.far_off(centered, reach)
-    centered = replace(links, amount=links.amount - far[links.session]).centered()
+    centered = links.centered(links.amount - far[links.session])
     blocks = _directions(links.version.tobytes(), links.session.tobytes(), links.count)
     values = np.concatenate([values for values, _ in blocks])
-    bounded = np.clip(centered, -reach, reach)
+    bounded = links.centered(np.clip(centered, -reach, reach))
     along, bounded_along = (
         _along(blocks, np.bincount(links.session, amounts, links.count)) for amounts in (centered, bounded)
     )

@@ -96,7 +96,7 @@ def is_linked(series: Series, positions: Indexes, start: int, end: int) -> bool:
     first, last = np.searchsorted(positions, [start, end]).tolist()
     near = positions[max(first - _SPREADS, 0) : last + _SPREADS].tolist()
     names = {position: {name for name, _ in series.sessions[position] if name} for position in near}
-    links = sum(max(len(of_version) - 1, 0) for of_version in names.values())
+    links = sum(len(of_version) - 1 for of_version in names.values() if 1 < len(of_version) <= linked_sessions.MOST)
     crossed = positions[max(first - 1, 0) : last + 1].tolist()
     return links >= linked_sessions.FEWEST and all(names[old] & names[new] for old, new in pairwise(crossed))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, sessions
+from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, linked_sessions, sessions
 from perfcore_check_changepoint.runs import Runs
 
 from perfcore.model import Change, Series
@@ -25,15 +25,22 @@ def _draw(offset: float, seed: int, count: int = COUNT) -> tuple[np.random.Gener
 
 
 def _pairs(
-    offset: float, seed: int, step: float = 0.0, *, count: int = COUNT, machines: Sequence[str] = ("1:a",)
+    offset: float,
+    seed: int,
+    step: float = 0.0,
+    *,
+    count: int = COUNT,
+    machines: Sequence[str] = ("1:a",),
+    release: int | None = None,
 ) -> Series:
-    """Job n measures the versions n - 1 and n on a machine that is free. All that it measures is off by as much."""
+    """Job n measures the versions n - 1 and n, or a release and n, on a machine that is free. All that it measures is
+    off by as much."""
     draw, offsets = _draw(offset, seed, count)
     own = draw.normal(0, NOISE, count) + math.log1p(step) * (np.arange(count) >= PLACE)
     seen: dict[tuple[int, str], tuple[list[float], list[tuple[str, int]]]] = {}
     for job in range(count):
         machine = machines[int(draw.integers(len(machines)))]
-        for place in (job - 1, job) if job else (job,):
+        for place in (job - 1 if release is None else release, job) if job else (job,):
             level = own[place] + offsets[job] + MACHINES[machine] + draw.normal(0, NOISE)
             runs, jobs = seen.setdefault((place, machine), ([], []))
             runs += (1e6 * np.exp(level + draw.normal(0, 0.01, RUNS))).tolist()
@@ -111,6 +118,31 @@ def test_a_machine_that_became_slower_between_two_jobs_is_no_step_of_the_code(of
     assert f"session {PLACE:012} began here and measured the version before as slow or fast" in told[0].evidence
     assert f"to decide: perf compare {told[0].baseline} {told[0].target} -- COMMAND" in told[0].evidence
     assert told[0].reason == "came with a session"
+
+
+def test_a_release_that_every_job_measures_tells_no_offsets() -> None:
+    """One measurement for each offset: how much of it is noise is not known."""
+    given = _pairs(0.02, 1, release=0)
+    assert sessions.align(Runs.of(given.values, given.sessions), 0) is None
+
+
+def test_versions_of_several_jobs_of_which_some_are_far_off_tell_the_noise() -> None:
+    """What is cut off of these is no part of the mean of a version."""
+    draw = np.random.default_rng(1)
+    values = [
+        [float(amount) for job in (at, at + 1, at + 2) for amount in _times(draw, 1.15 if job % 9 == 3 else 1.0)]
+        for at in range(40)
+    ]
+    jobs = tuple(tuple((f"{job:012}", RUNS) for job in (at, at + 1, at + 2)) for at in range(40))
+    aligned = sessions.align(Runs.of(values, jobs), 0)
+    assert aligned is not None
+    assert isinstance(aligned.estimate, linked_sessions.Prediction)
+    assert 0.002 < math.sqrt(aligned.estimate.noise) < 0.006
+
+
+def _times(draw: np.random.Generator, factor: float) -> np.ndarray:
+    times: np.ndarray = factor * 1e6 * np.exp(draw.normal(0, NOISE, RUNS))
+    return times
 
 
 def test_offsets_are_as_far_off_as_their_covariance_says() -> None:
