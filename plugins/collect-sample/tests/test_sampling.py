@@ -285,7 +285,7 @@ def test_through_the_command_line(project: Project) -> None:
     project.write("app.py", PROGRAM)
     project.git("add", "app.py")
     project.git("commit", "--quiet", "--message", "app")
-    project.perf("collect", "sample", "--rate", "200", "--", sys.executable, "app.py", "200")
+    project.perf("collect", "sample", "--rate", "200", "--", sys.executable, "app.py", "600")
     project.perf("add", "0@p")
     shown = project.perf("show", "0@i", "table", "--table", "functions").out
     assert "parse" in shown
