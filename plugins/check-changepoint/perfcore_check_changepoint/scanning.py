@@ -313,7 +313,8 @@ def _believed_in_window(
     every = np.arange(int(history.positions[-1]) + 1)
     located = [LocatedChange.of_union(change, every, history) for change in changes]
     believed = _believed(located, None, aligned[history.environment], settings)
-    return tuple(one.change.renumbered(history.positions.tolist().__getitem__) for one in believed)
+    position = history.positions.tolist().__getitem__
+    return tuple(one.change.renumbered(position) for one in believed)
 
 
 def _detected_alone(

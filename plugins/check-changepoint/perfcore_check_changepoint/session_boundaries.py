@@ -48,22 +48,31 @@ def new_session(series: Series, located: LocatedChange, bounds: tuple[int, int |
     is_linked = is_step and linked_steps.is_linked(series, positions, start, end)
     if is_linked and linked_steps.is_of_code(series, positions, (start, end), bounds):
         return None
-    _, low, high = ratios(located.change)
-    if not is_linked and low is not None and high is not None and (low > 1 + _DRIFT or high < 1 / (1 + _DRIFT)):
+    if not is_linked and _is_larger_than_a_drift(located):
         return None
     if not is_step:
         name = _short_sessions(series, located)
         return NewSession(name, 0) if name else None
     before = _by_session(series, positions[positions < start].tolist())
     after = _by_session(series, positions[positions >= end].tolist())
-    several = max(map(len, before.values()), default=0) > 1 and max(map(len, after.values()), default=0) > 1
-    shared = {name: min(len(before[name]), len(after[name])) for name in before.keys() & after.keys()}
-    if not is_linked and (not several or before.keys() == after.keys() or max(shared.values(), default=0) >= _SHARED):
-        return None
-    if not is_linked and shared and _shown_within(before, after, located.change.size):
+    if not is_linked and _is_no_boundary(before, after, located.change.size):
         return None
     began = next((name for name in after if len(before.get(name, ())) < _SHARED), next(iter(after)))
     return NewSession(began, len(before.get(began, ())), is_linked)
+
+
+def _is_larger_than_a_drift(located: LocatedChange) -> bool:
+    _, low, high = ratios(located.change)
+    return low is not None and high is not None and (low > 1 + _DRIFT or high < 1 / (1 + _DRIFT))
+
+
+def _is_no_boundary(before: Mapping[str, list[float]], after: Mapping[str, list[float]], size: float) -> bool:
+    """Whether the sessions have one version each, are the same ones on both sides, or show the step by themselves."""
+    several = max(map(len, before.values()), default=0) > 1 and max(map(len, after.values()), default=0) > 1
+    shared = [min(len(before[name]), len(after[name])) for name in before.keys() & after.keys()]
+    if not several or before.keys() == after.keys() or max(shared, default=0) >= _SHARED:
+        return True
+    return bool(shared) and _shown_within(before, after, size)
 
 
 def _by_session(series: Series, positions: Places) -> dict[str, list[float]]:
