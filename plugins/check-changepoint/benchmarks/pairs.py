@@ -119,7 +119,7 @@ def main() -> None:
     print("\n| offset | machine slower by | of the code | cannot tell |\n|---|---|---|---|")
     for offset in (0.0, 0.01, 0.02):
         for slower in (STEP, 2 * STEP):
-            kinds = [
+            by_history: list[set[str]] = [
                 {change.kind for change in reported(series, PLACE + LATER[-1])}
                 for seed in args.seeds
                 for number in range(args.each)
@@ -127,8 +127,8 @@ def main() -> None:
                     measured(1, offset, 0.0, (seed, 2, round(1000 * offset), number), is_pairs=True, of_machine=slower)
                 ]
             ]
-            code, open_ones = (sum(kind in some for some in kinds) for kind in ("degradation", "cannot tell"))
-            cells = [f"{offset:.0%}", f"{slower:.0%}", rate(code, len(kinds)), rate(open_ones, len(kinds))]
+            code, open_ones = (sum(kind in some for some in by_history) for kind in ("degradation", "cannot tell"))
+            cells = [f"{offset:.0%}", f"{slower:.0%}", rate(code, len(by_history)), rate(open_ones, len(by_history))]
             print(f"| {' | '.join(cells)} |", flush=True)
 
 
