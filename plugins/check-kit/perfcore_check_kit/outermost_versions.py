@@ -18,13 +18,15 @@ from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, MeasuredVersion
 
 _Subject: TypeAlias = tuple[str, str, str]  # configuration, benchmark and metric
+_Level: TypeAlias = list[tuple[str, float]]  # versions and their amounts, from the outermost one inwards
 
 # The comparison calls 0.9 % of unchanged versions different, which would be many in a history that is asked after each
 # of its versions. What is also this far from its level is one in some ten thousand of normal noise.
 _FAR = 5.0  # times the spread of the versions of a level
 _BEYOND = 1.5  # times the distance of the farthest of them: a level may have outliers, or two modes
-_FEWEST = 6  # versions of a level that tell how much they vary
+_FEWEST = 6  # versions that tell how much those of a level vary
 _MOST = 24  # of them
+_LEVEL = 3  # versions of a level whose distances from its middle count
 _NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
 
@@ -88,28 +90,43 @@ def _is_at(change: Change, version: str, newest: bool) -> bool:
 
 
 def _is_far(scanned: ScannedSeries, outermost: str, machine: str, newest: bool) -> bool:
-    amounts = _amounts(scanned, machine, newest)
-    version, amount = next(amounts, ("", 0.0))
-    level = [of_version for _, of_version in itertools.islice(amounts, _MOST)]
-    if version != outermost or len(level) < _FEWEST:
+    levels = _levels(scanned, machine, newest)
+    (version, amount), *level = levels[0] or [("", 0.0)]
+    if version != outermost or not level:
         return False
-    middle = _middle(level)
-    distances = [abs(of_version - middle) for of_version in level]
+    middle = _middle([of_version for _, of_version in level])
+    distances = list(_distances([level, *levels[1:]], middle))
+    if len(distances) < _FEWEST:
+        return False
     return abs(amount - middle) > max(_FAR * _NORMAL * _middle(distances), _BEYOND * max(distances))
 
 
-def _amounts(scanned: ScannedSeries, machine: str, newest: bool) -> Iterator[tuple[str, float]]:
-    """The versions that a machine measured, with their amounts, from the outermost one to the nearest change."""
-    starts = {change.target[:10] for change in scanned.changes}
-    columns = scanned.line.versions, scanned.series.values
+def _distances(levels: Sequence[_Level], near: float) -> Iterator[float]:
+    """How far versions are from the middle of their level, those of a lower or higher one as much less or more: a level
+    that began a few versions ago tells little of how much versions vary, and what was before it does."""
+    for level in levels:
+        middle = _middle([of_version for _, of_version in level])
+        scale = near / middle if near * middle > 0 else 1.0
+        if len(level) >= _LEVEL:
+            yield from (abs(of_version - middle) * scale for _, of_version in level)
+
+
+def _levels(scanned: ScannedSeries, machine: str, newest: bool) -> list[_Level]:
+    """The outermost version that a machine measured and the nearest to it, with their amounts, by level."""
+    starts, levels = {change.target[:10] for change in scanned.changes}, [_Level()]
+    count, columns = 0, (scanned.line.versions, scanned.series.values)
     for measured, runs in zip(*(reversed(column) if newest else column for column in columns), strict=True):
         is_start = measured.version.id[:10] in starts
         if is_start and not newest:
-            return
+            levels.append([])
         if runs and measured.environment == machine:
-            yield measured.version.id, _middle(runs)
-        if is_start:
-            return
+            levels[-1].append((measured.version.id, _middle(runs)))
+            count += 1
+        if count > _MOST:
+            break
+        if is_start and newest:
+            levels.append([])
+    return [levels[0], *filter(None, levels[1:])]
 
 
 def _middle(amounts: Sequence[float]) -> float:

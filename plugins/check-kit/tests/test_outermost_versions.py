@@ -28,6 +28,24 @@ def test_a_step_of_the_newest_version_is_told_everywhere(project: Project, repos
     assert (ends.good, ends.bad) == (versions[-2], versions[-1])
 
 
+def test_a_step_of_the_newest_version_is_told_on_a_level_that_is_new(project: Project, repository: Repository) -> None:
+    """What varies by how much is known from the level before it."""
+    versions = _measured(project, repository, [*LEVEL, 5, 5.01, 4.99, 6])
+    result = _checked(repository)
+    assert [(step.kind, step.latest) for step in _steps(result.changes)] == [
+        ("optimization", versions[10]),
+        ("degradation", versions[-1]),
+    ]
+
+
+def test_a_version_is_no_step_on_a_new_level_of_a_history_that_varies_as_much(
+    project: Project, repository: Repository
+) -> None:
+    """The three versions of the new level happen to be alike."""
+    _measured(project, repository, [*[20, 23] * 6, 10, 10.01, 9.99, 11.2])
+    assert [step.kind for step in _steps(_checked(repository).changes)] == ["optimization"]
+
+
 def test_a_step_is_between_the_same_versions_once_the_level_stays(project: Project, repository: Repository) -> None:
     _measured(project, repository, [*LEVEL, 13])
     (first,) = _steps(_checked(repository).changes)
