@@ -119,7 +119,10 @@ class Doubt(msgspec.Struct, frozen=True, eq=False):
         of_one = variance / (1 / (change.index - start) + 1 / (end - change.index))
         views = [view.part(start, end) for view in self.views]
         within = [place - start for place in sorted(places)]
-        gain = change.gain * float(np.max([view.certain(of_one, within) for view in views], axis=0).min())
+        # The gain is bounded, as two points may be strays, where the evidence of normal noise is not: of that is taken.
+        certain = float(np.max([view.certain(of_one, within) for view in views], axis=0).min())
+        evidence = (middle / change.before) ** 2 / variance / 2
+        gain = min(change.gain, certain * max(evidence, change.gain))
         wider = half * math.sqrt(1 + doubt / variance)
         return replace(
             change, gain=gain, p_value=p_value(gain, len(self.factors.share)), low=middle - wider, high=middle + wider

@@ -22,12 +22,17 @@ from perfcore_check_changepoint.series import NORMAL, median
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FEWEST = 12  # differences within versions: fewer tell hardly how much sessions differ
+_FEWEST = 12  # differences within versions: fewer tell hardly how much sessions differ that have none
 MOST = 8  # sessions of a version: one that all of them measured tells no offset of theirs from its noise
 _RATIOS = np.logspace(-2, 3, 21)  # of both variances: below, offsets are nothing, and above, noise is
 _FAR = 3.0  # spreads from which on a difference tells no more of the variances
 _LEAST = 1e-30  # sum of squares of amounts that differ by nothing else
 _TOGETHER = 64  # sessions whose links are looked at, so that the time is in proportion to the sessions
+
+
+def tell_enough(differences: int, linked: int, sessions: int) -> bool:
+    """Whether so many differences within versions, of so many of the sessions, tell how much all of these differ."""
+    return differences >= _FEWEST or 2 * linked > sessions
 
 
 class Links(msgspec.Struct, frozen=True, eq=False):
@@ -41,12 +46,13 @@ class Links(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, point: Indexes, session: Indexes, amount: Floats, count: int) -> Links | None:
-        """Of observations of `count` sessions in the order of the points; None where they share too few."""
+        """Of observations of `count` sessions in the order of the points; None where they share too few versions."""
         blocks = session // _TOGETHER
         _, group, sizes = np.unique(point * (count + 1) + blocks, return_inverse=True, return_counts=True)
         several = (sizes[group] > 1) & (np.bincount(point)[point] <= MOST)
         links = cls(np.unique(group[several], return_inverse=True)[1], session[several], amount[several], count)
-        return links if len(links.version) - links.versions >= FEWEST else None
+        linked = len(np.unique(links.session))
+        return links if tell_enough(len(links.version) - links.versions, linked, count) else None
 
     @property
     def versions(self) -> int:

@@ -92,13 +92,16 @@ class _Observations(msgspec.Struct, frozen=True, eq=False):
 
 def is_linked(series: Series, positions: Indexes, start: int, end: int) -> bool:
     """Whether sessions that share a version with the next lead from the versions before `start` to those from `end` on,
-    in a history of so many that it shows by how much sessions differ."""
+    in a history that shows by how much sessions differ."""
     first, last = np.searchsorted(positions, [start, end]).tolist()
     near = positions[max(first - _SPREADS, 0) : last + _SPREADS].tolist()
     names = {position: {name for name, _ in series.sessions[position] if name} for position in near}
-    links = sum(len(of_version) - 1 for of_version in names.values() if 1 < len(of_version) <= linked_sessions.MOST)
     crossed = positions[max(first - 1, 0) : last + 1].tolist()
-    return links >= linked_sessions.FEWEST and all(names[old] & names[new] for old, new in pairwise(crossed))
+    if not all(names[old] & names[new] for old, new in pairwise(crossed)):
+        return False
+    links = [of_version for of_version in names.values() if 1 < len(of_version) <= linked_sessions.MOST]
+    linked, every = (len(set[str]().union(*some)) for some in (links, names.values()))
+    return linked_sessions.tell_enough(sum(map(len, links)) - len(links), linked, every)
 
 
 def is_of_code(series: Series, positions: Indexes, span: tuple[int, int], bounds: tuple[int, int | None]) -> bool:

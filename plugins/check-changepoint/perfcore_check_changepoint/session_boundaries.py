@@ -58,7 +58,13 @@ def new_session(series: Series, located: LocatedChange, bounds: tuple[int, int |
     if not is_linked and _is_no_boundary(before, after, located.change.size):
         return None
     began = next((name for name in after if len(before.get(name, ())) < _SHARED), next(iter(after)))
-    return NewSession(began, len(before.get(began, ())), is_linked)
+    return NewSession(began, _shared(series, positions[positions < end].tolist(), began), is_linked)
+
+
+def _shared(series: Series, positions: Places, name: str) -> int:
+    """How many of these versions a session measured that another one measured, too."""
+    measured = ({session for session, _ in series.sessions[position] if session} for position in positions)
+    return sum(name in names and len(names) > 1 for names in measured)
 
 
 def _is_larger_than_a_drift(located: LocatedChange) -> bool:

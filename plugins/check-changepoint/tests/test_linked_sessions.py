@@ -54,6 +54,25 @@ def _pairs(
     return replace(given, versions=tuple(version(place) for place, _ in order))
 
 
+def _on_a_slower_machine(given: Series, size: float) -> Series:
+    """Whatever was measured from one job on takes longer."""
+    slower = [
+        tuple(run * (1 + size * (int(name) >= PLACE)) for run, name in zip(runs, _names(jobs), strict=True))
+        for runs, jobs in zip(given.values, given.sessions, strict=True)
+    ]
+    return replace(given, values=tuple(slower))
+
+
+def _last(given: Series, count: int) -> Series:
+    return replace(
+        given,
+        versions=given.versions[-count:],
+        environments=given.environments[-count:],
+        values=given.values[-count:],
+        sessions=given.sessions[-count:],
+    )
+
+
 def _scan(given: Series) -> list[Change]:
     return list(ChangepointCheck(ChangepointSettings()).scan(given, None)[0])
 
@@ -71,6 +90,21 @@ def test_a_step_is_found_however_much_jobs_differ(offset: float, size: float) ->
     """Each job measured both levels or one of them, and none of them many versions."""
     found = [_scan(_pairs(offset, seed, size, count=PLACE + 6)) for seed in range(20)]
     assert sum(map(_shows, found)) >= 17
+
+
+@pytest.mark.parametrize("offset", [0.03, 0.06])
+def test_a_step_far_beyond_what_jobs_differ_by_is_told_of_two_versions(offset: float) -> None:
+    found = [_scan(_pairs(offset, seed, 0.25, count=PLACE + 2)) for seed in range(20)]
+    assert sum(map(_shows, found)) >= 18
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.02])
+def test_the_first_jobs_of_a_history_are_compared(offset: float) -> None:
+    """Eight jobs are linked by seven versions."""
+    found = [_scan(_last(_pairs(offset, seed, 0.15, count=PLACE + 3), 9)) for seed in range(20)]
+    assert sum(map(_shows, found)) >= 18
+    machine = [_scan(_last(_on_a_slower_machine(_pairs(offset, seed, count=PLACE + 3), 0.15), 9)) for seed in range(20)]
+    assert not any(change.kind == "degradation" for changes in machine for change in changes)
 
 
 @pytest.mark.parametrize("width", [3, 6])
@@ -107,12 +141,7 @@ def test_a_machine_that_became_slower_between_two_jobs_is_no_step_of_the_code(of
     """The first job that it measured shows the version before at the new level, too."""
     told = []
     for seed in range(20):
-        given = _pairs(offset, seed)
-        slower = [
-            tuple(run * (1 + size * (int(name) >= PLACE)) for run, name in zip(runs, _names(jobs), strict=True))
-            for runs, jobs in zip(given.values, given.sessions, strict=True)
-        ]
-        told += _of_code(_scan(replace(given, values=tuple(slower))))
+        told += _of_code(_scan(_on_a_slower_machine(_pairs(offset, seed), size)))
     assert len(told) >= 18
     assert sum(change.kind != "cannot tell" for change in told) <= 1
     assert f"session {PLACE:012} began here and measured the version before as slow or fast" in told[0].evidence
