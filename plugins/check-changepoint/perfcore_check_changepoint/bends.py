@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from msgspec.structs import replace
 
-from perfcore_check_changepoint import drift, sizes
+from perfcore_check_changepoint import drift, run_spread, sizes
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Runs
@@ -59,7 +59,9 @@ def _with_compound(changes: list[ChangePoint], runs: Runs, penalty: float, confi
     points = read(replace(runs, amounts=logarithms))
     if points is None:
         return changes
-    in_logarithms = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
+    of_runs = run_spread.run_spread_changes(points, penalty)
+    points = run_spread.with_own_noise(points, of_runs)
+    in_logarithms = sizes.changes(points, drift.fit(points, penalty), of_runs, penalty, confidence)
     growing = {at for c in in_logarithms if c.kind == "drift" for at in range(c.index, (c.until or 0) + 1)}
     within, within_logarithms = (
         [c for c in scale if c.kind == "drift" or (c.kind == "level" and c.index in growing)]

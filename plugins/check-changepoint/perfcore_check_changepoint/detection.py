@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from perfcore_check_changepoint import bends, drift, sessions, sizes
+from perfcore_check_changepoint import bends, drift, run_spread, sessions, sizes
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
 from perfcore_check_changepoint.series import read
@@ -120,8 +120,10 @@ def _region(
     points = read(comparable)
     if points is None or len(points) < SHORTEST:
         return []
+    of_runs = run_spread.run_spread_changes(points, penalty)
+    points = run_spread.with_own_noise(points, of_runs)
     needed = functools.partial(_needed, count=end - start if open_end else math.inf, penalty=penalty)
-    changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence, needed)
+    changes = sizes.changes(points, drift.fit(points, penalty), of_runs, penalty, confidence, needed)
     changes = bends.with_growth(changes, points, comparable, penalty, confidence)
     if aligned is not None and changes:
         changes = aligned.doubt.believed(changes, penalty, confidence)

@@ -8,7 +8,7 @@ within both parts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -49,9 +49,21 @@ class SpreadChange(msgspec.Struct, frozen=True, eq=False):
         return self.after > self.before
 
 
+def with_own_noise(points: Points, changes: Sequence[SpreadChange]) -> Points:
+    """The points, of which those before and after each change of the spread of runs have noise of their own: where
+    other work makes runs differ, their medians vary as well, and a step that is clear where it rests would be lost in
+    the noise of all."""
+    if not changes:
+        return points
+    starts = [change.index for change in changes]
+    return points.by_conditions(np.searchsorted(starts, np.arange(len(points)), side="right"))
+
+
 def run_spread_changes(points: Points, penalty: float) -> list[SpreadChange]:
     """The points where the spread of the runs changes, by itself and as a share of the level: times vary by a share of
     themselves, so that one that grows or shrinks as the level does is no news."""
+    if points.single:
+        return []
     counts = np.bincount(points.point)
     measured = np.flatnonzero(counts >= _FEWEST_RUNS)
     if len(measured) < 2 * SHORTEST:

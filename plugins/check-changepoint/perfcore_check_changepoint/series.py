@@ -115,6 +115,13 @@ class Points(msgspec.Struct, frozen=True, eq=False):
         runs = self.per_run(parts)
         return replace(self, spread=runs if self.machine is None else runs * self.machine)
 
+    def by_conditions(self, numbers: Indexes) -> Points:
+        """The same points, of which each has the noise of those that were measured on the same machine under the same
+        conditions; `numbers` are those of the conditions of every point."""
+        machines = 0 if self.machine is None else np.unique(self.machine, return_inverse=True)[1]
+        conditions = np.unique(machines * (numbers.max() + 1) + numbers[self.point], return_inverse=True)[1]
+        return _with_noise(self, _noise_of_machines(self.values, self.point, conditions))
+
     def means(self, values: Floats) -> Floats:
         """Means over the runs of every point."""
         if self.single:
@@ -156,10 +163,8 @@ def read(given: Runs) -> Points | None:
     centers = flat if single else _standard(centers, unit)
     apart = _distances(flat)
     weight = _weights(flat, centers, point)
-    machine = None if given.machines is None else _noise_of_machines(flat, point, given.machines)
-    noise = None if machine is None else np.bincount(point, machine) / np.bincount(point)
     middles = running_medians(centers, _NEIGHBOURS)
-    return Points(
+    points = Points(
         values=flat,
         point=point,
         weight=weight,
@@ -170,13 +175,19 @@ def read(given: Runs) -> Points | None:
         quantum=float(apart.min()) if len(apart) else 0.0,
         first=first,
         total_weight=float(weight.sum()),
-        cuts=places(_near(centers, middles, noise), noise),
+        cuts=first,
         medians=middles,
         single=single,
         varying=_varying(flat, centers, point),
-        spread=machine,
-        machine=machine,
     )
+    return _with_noise(points, None if given.machines is None else _noise_of_machines(flat, point, given.machines))
+
+
+def _with_noise(points: Points, machine: Floats | None) -> Points:
+    """The points with this noise of their runs, and with the places that are left for changes."""
+    noise = None if machine is None else points.means(machine)
+    cuts = places(_near(points.centers, points.medians, noise), noise)
+    return replace(points, cuts=cuts, spread=machine, machine=machine)
 
 
 class Rows(msgspec.Struct, frozen=True, eq=False):

@@ -15,7 +15,7 @@ from perfcore_check_changepoint import wander
 from perfcore_check_changepoint.model import Fit
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.run_spread import run_spread_changes
+from perfcore_check_changepoint.run_spread import SpreadChange
 from perfcore_check_changepoint.series import NORMAL, Points, median
 
 # The trimmed mean with its winsorised variance: K. K. Yuen, 1974, Biometrika 61(1).
@@ -32,10 +32,15 @@ _LARGEST = 1.7e308  # below the largest float, so that no size is infinite
 
 
 def changes(
-    points: Points, fit: Fit, penalty: float, confidence: float, needed: Callable[[int], float] = lambda index: 0.0
+    points: Points,
+    fit: Fit,
+    of_runs: Sequence[SpreadChange],
+    penalty: float,
+    confidence: float,
+    needed: Callable[[int], float] = lambda index: 0.0,
 ) -> list[ChangePoint]:
-    """All changes of a series, in order. Those of the noise have to explain as much as those of the level. `needed` is
-    what a step at an index has to explain, in nats."""
+    """All changes of a series, in order: `of_runs` are those of the spread of its runs. Those of the noise have to
+    explain as much as those of the level. `needed` is what a step at an index has to explain, in nats."""
     noisier = [shift for shift in fit.shifts if all(abs(shift - start) > _BESIDE for start in fit.starts)]
     between = [c for c in _noise_changes(points, fit, noisier, confidence) if c.gain >= penalty]
     steps = set(wander.lasting(points, fit, penalty))
@@ -44,7 +49,7 @@ def changes(
         fit = _without_weak(points, fit, needed)
         changed = _level_changes(points, fit, confidence)
     levels = [change for change, start in zip(changed, fit.starts, strict=True) if start in steps]
-    noise = _strongest([*between, *_run_noise(points, penalty, confidence)])
+    noise = _strongest([*between, *_run_noise(points, of_runs, confidence)])
     all_changes = [*levels, *_drifts(points, fit, confidence), *noise]
     return sorted(all_changes, key=lambda change: change.index)
 
@@ -239,9 +244,9 @@ def _noise_change(points: Points, sizes: Floats, start: int, index: int, confide
     )
 
 
-def _run_noise(points: Points, penalty: float, confidence: float) -> Iterator[ChangePoint]:
+def _run_noise(points: Points, of_runs: Sequence[SpreadChange], confidence: float) -> Iterator[ChangePoint]:
     """The changes of the spread of the runs of a version, but those that are in proportion to the level."""
-    for change in [] if points.single else run_spread_changes(points, penalty):
+    for change in of_runs:
         ratio = math.exp(change.after - change.before)
         before = math.exp(change.before)
         error = NormalDist().inv_cdf((1 + confidence) / 2) * change.error
