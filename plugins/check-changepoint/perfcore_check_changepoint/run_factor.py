@@ -5,8 +5,9 @@ as a whole. In every version, run by run,
 
     log amount = level of the version + share * factor of the run + noise,
 
-where the level is the median of the version's runs. So no change between versions is in the factor, neither of one
-benchmark nor of all: they are in the levels. The factor of a run is a mean over the *other* benchmarks in which
+where the level is the median of the version's runs, or of those of a session where several measured the version. So no
+change between versions is in the factor, neither of one benchmark nor of all, and nothing of what sessions differ by:
+they are in the levels. The factor of a run is a mean over the *other* benchmarks in which
 outlying ones count little (Huber, 1964), and the share is the slope of a benchmark's residuals over it. The slope is
 less than 1 by as much as the factor is noise of those few that it was estimated from, and 0 where nothing is shared:
 then the amounts stay as they are.
@@ -17,7 +18,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
@@ -28,7 +29,11 @@ from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from perfcore.model import Series
+
+_Parts: TypeAlias = tuple[int, ...]
 
 _ROUNDS = 2  # of factor and noise in turn; a third one moves the factor by less than a tenth of its error
 _SURE = 2.0  # standard errors of a slope: without a shared factor, 2.3 % of benchmarks exceed it
@@ -53,43 +58,76 @@ def without(many: Sequence[Series]) -> list[Series]:
 
 
 class _Benchmark(msgspec.Struct, frozen=True, eq=False):
-    """A series, its place among others, and its runs: all of them one after the other, and how many each version
-    has."""
+    """A series, its place among others, and its runs, all of them one after the other. `parts` are how many runs each
+    session has of a version that several measured, or else the version has."""
 
     index: int
     series: Series
     amounts: Floats
-    counts: Indexes
+    parts: tuple[_Parts, ...]
 
     @classmethod
     def of(cls, index: int, series: Series) -> _Benchmark:
-        counts = np.fromiter(map(len, series.values), dtype=np.int64, count=len(series.values))
-        amounts = itertools.chain.from_iterable(series.values)
-        return cls(index, series, np.fromiter(amounts, dtype=float, count=int(counts.sum())), counts)
+        known = len(series.sessions) == len(series.values)
+        sessions = series.sessions if known else ((),) * len(series.values)
+        parts = tuple(map(_parts, series.values, sessions))
+        amounts = np.fromiter(itertools.chain.from_iterable(series.values), dtype=float)
+        return cls(index, series, amounts, parts)
+
+
+def _parts(runs: Sequence[float], sessions: Sequence[tuple[str, int]]) -> _Parts:
+    counts = tuple(count for _, count in sessions)
+    if len(counts) > 1 and min(counts) > 1 and sum(counts) == len(runs):
+        return counts
+    return (len(runs),) if runs else ()
+
+
+class _Layout(msgspec.Struct, frozen=True, eq=False):
+    """How the runs of most benchmarks of a suite are divided: `parts` by version, `counts` those of each part, and
+    `version` the one that it is of."""
+
+    parts: tuple[_Parts, ...]
+    counts: Indexes
+    version: Indexes
+
+    @classmethod
+    def of(cls, suite: Sequence[_Benchmark]) -> _Layout:
+        parts = suite[0].parts
+        if any(member.parts != parts for member in suite):
+            parts = tuple(map(_usual, zip(*(member.parts for member in suite), strict=True)))
+        counts = np.array(list(itertools.chain.from_iterable(parts)), dtype=np.int64)
+        return cls(parts, counts, np.repeat(np.arange(len(parts)), list(map(len, parts))))
+
+    @property
+    def starts(self) -> Indexes:
+        """Where the runs of each version begin, and where the last ones end."""
+        return _starts(self.parts)
+
+    def is_of(self, benchmark: _Benchmark) -> NDArray[np.bool_]:
+        """The versions in which a benchmark has these parts. Runs are told by their order only, so that it has no part
+        in others."""
+        return np.array([own == usual for own, usual in zip(benchmark.parts, self.parts, strict=True)], dtype=bool)
 
 
 def _of_suite(suite: Sequence[_Benchmark]) -> list[Series]:
-    counts = suite[0].counts
-    if any(not np.array_equal(member.counts, counts) for member in suite):
-        columns = zip(*(member.counts.tolist() for member in suite), strict=True)
-        counts = np.array(list(map(_usual, columns)))
-    if counts.sum() - np.count_nonzero(counts) < _FEWEST:
+    layout = _Layout.of(suite)
+    if layout.counts.sum() - len(layout.counts) < _FEWEST:
         return [member.series for member in suite]
-    residuals = np.array([_residuals(member, counts) for member in suite])
+    residuals = np.array([_residuals(member, layout) for member in suite])
     shared = shared_parts(residuals)
     return [
-        replace(member.series, values=_values_without(member, parts, counts)) if parts.any() else member.series
+        replace(member.series, values=_values_without(member, parts, layout)) if parts.any() else member.series
         for member, parts in zip(suite, shared, strict=True)
     ]
 
 
-def _values_without(benchmark: _Benchmark, parts: Floats, counts: Indexes) -> tuple[tuple[float, ...], ...]:
-    """The runs without their parts; those of a version with another number of runs as they are. All at once, as a call
-    of NumPy for each version takes longer."""
-    usual = benchmark.counts == counts
+def _values_without(benchmark: _Benchmark, shared: Floats, layout: _Layout) -> tuple[tuple[float, ...], ...]:
+    """The runs without what they share; those of a version with other parts as they are. All at once, as a call of
+    NumPy for each version takes longer."""
+    usual, own_starts = layout.is_of(benchmark), _starts(benchmark.parts)
     adjusted = benchmark.amounts.copy()
-    adjusted[np.repeat(usual, benchmark.counts)] *= np.exp(-parts[np.repeat(usual, counts)])
-    runs, bounds = adjusted.tolist(), itertools.pairwise(_starts(benchmark.counts).tolist())
+    adjusted[np.repeat(usual, np.diff(own_starts))] *= np.exp(-shared[np.repeat(usual, np.diff(layout.starts))])
+    runs, bounds = adjusted.tolist(), itertools.pairwise(own_starts.tolist())
     return tuple(tuple(runs[start:end]) for start, end in bounds)
 
 
@@ -111,28 +149,29 @@ def shared_parts(residuals: Floats) -> Floats:
     return parts
 
 
-def _starts(counts: Indexes) -> Indexes:
+def _starts(parts: Sequence[_Parts]) -> Indexes:
     """Where the runs of each version begin, and where the last ones end."""
-    return np.concatenate([[0], counts.cumsum()])
+    return np.concatenate([[0], np.cumsum(list(map(sum, parts)), dtype=np.int64)])
 
 
-def _usual(counts: Sequence[int]) -> int:
-    """How many runs most benchmarks have in a version. Runs are told by their order only, so that a benchmark with
-    another number of them has no part in that version."""
-    ((count, _),) = Counter(filter(None, counts)).most_common(1) or [(0, 0)]
-    return count
+def _usual(parts: Sequence[_Parts]) -> _Parts:
+    """Those that most benchmarks have in a version."""
+    ((most, _),) = Counter(filter(None, parts)).most_common(1) or [((), 0)]
+    return most
 
 
-def _residuals(benchmark: _Benchmark, counts: Indexes) -> Floats:
-    """The logarithms of the runs beside the median of their version."""
-    residuals, logarithms = np.full(counts.sum(), np.nan), np.log(benchmark.amounts)
-    starts, own_starts = _starts(counts), _starts(benchmark.counts)
-    # Versions with as many runs at once: a call of NumPy for each takes longer.
-    for count in set(counts.tolist()) - {0, 1}:
-        versions = np.flatnonzero((counts == count) & (benchmark.counts == count))
+def _residuals(benchmark: _Benchmark, layout: _Layout) -> Floats:
+    """The logarithms of the runs beside the median of their part."""
+    residuals, logarithms = np.full(layout.counts.sum(), np.nan), np.log(benchmark.amounts)
+    starts = layout.counts.cumsum() - layout.counts
+    own_starts = starts + (_starts(benchmark.parts) - layout.starts)[layout.version]
+    usual = layout.is_of(benchmark)[layout.version]
+    # Parts with as many runs at once: a call of NumPy for each takes longer.
+    for count in set(layout.counts.tolist()) - {1}:
+        chosen = np.flatnonzero((layout.counts == count) & usual)
         within = np.arange(count)
-        runs = logarithms[own_starts[versions][:, None] + within]
+        runs = logarithms[own_starts[chosen][:, None] + within]
         ordered = np.sort(runs, axis=1)
         medians = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
-        residuals[starts[versions][:, None] + within] = runs - medians[:, None]
+        residuals[starts[chosen][:, None] + within] = runs - medians[:, None]
     return residuals

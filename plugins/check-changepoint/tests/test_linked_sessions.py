@@ -257,6 +257,19 @@ def test_the_benchmarks_of_a_suite_are_as_sure_as_what_is_known_of_the_jobs() ->
     assert sum(_shows(some[3]) for some in found) >= 5
 
 
+def test_a_slower_machine_is_no_change_of_a_suite_whose_runs_share_a_factor() -> None:
+    """What the benchmarks of a run share is taken out, but not what the jobs that measured a version differ by."""
+    check, slower = ChangepointCheck(ChangepointSettings()), list[Change]()
+    for seed in range(4):
+        suite = [
+            replace(_on_a_slower_machine(_pairs(0.005, 100 * seed + number), 0.08), resource=f"benchmark {number}")
+            for number in range(5)
+        ]
+        slower += [change for found in check.scan_many(suite, {}) for change in found]
+    assert len(slower) >= 15
+    assert sum(change.kind not in ("cannot tell", "machine") for change in slower) <= 1
+
+
 def test_long_histories_of_jobs_are_scanned_in_windows() -> None:
     given = [
         replace(_pairs(0.01, seed, 0.08 if seed == 2 else 0.0, count=1500), metric=f"m{seed}") for seed in range(3)

@@ -75,6 +75,22 @@ def test_what_the_benchmarks_do_not_share_stays() -> None:
     assert sum(old is new for old, new in pairs) >= 0.9 * len(pairs)
 
 
+def test_what_the_sessions_of_a_version_differ_by_stays() -> None:
+    """Each was measured by two of them, of which the second was a tenth slower in all benchmarks."""
+    suite = [
+        replace(
+            series,
+            values=tuple((*runs, *(run * 1.1 for run in reversed(runs))) for runs in series.values),
+            sessions=((("one", 5), ("two", 5)),) * len(series.values),
+        )
+        for series in _suite(1)
+    ]
+    for before, after in zip(suite, run_factor.without(suite), strict=True):
+        halves = np.array(after.values).reshape(-1, 2, 5)
+        assert after.values != before.values
+        assert np.median(halves[:, 1], axis=1) == pytest.approx(1.1 * np.median(halves[:, 0], axis=1))
+
+
 def test_no_change_between_versions_is_taken_out() -> None:
     """Of all benchmarks or of some: the levels of the versions stay but for the noise."""
     still, moved = _suite(3, steps=()), _suite(3, steps=(0.05,) * 12)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, run_spread
 from perfcore_check_changepoint.runs import Runs
 from perfcore_check_changepoint.series import read
@@ -77,10 +78,10 @@ def test_conditions_come_beside_the_noise_of_machines() -> None:
         (1e6 + draw.normal(0, 1e3 * noise) + draw.normal(0, 1e3 * noise, RUNS)).tolist() for noise in scale.tolist()
     ]
     machines = np.repeat(np.arange(COUNT) % 2, RUNS)
-    points = read(Runs.of(values).part(0, COUNT))
+    points = read(Runs.of(values))
     assert points is not None
     halves = (np.arange(COUNT) >= COUNT // 2).astype(np.int64)
-    of_machines = read(Runs(np.concatenate(values), np.arange(0, COUNT * RUNS + 1, RUNS), None, None, machines))
+    of_machines = read(replace(Runs.of(values), machines=machines))
     assert of_machines is not None
     noise = of_machines.by_conditions(halves).noise
     parts = [float(noise[half : half + 2][side]) for half in (0, COUNT // 2) for side in (0, 1)]
