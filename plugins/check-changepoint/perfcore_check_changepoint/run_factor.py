@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -59,12 +59,14 @@ def without(many: Sequence[Series]) -> list[Series]:
 
 class _Benchmark(msgspec.Struct, frozen=True, eq=False):
     """A series, its place among others, and its runs, all of them one after the other. `parts` are how many runs each
-    session has of a version that several measured, or else the version has."""
+    session has of a version that several measured, or else the version has. `starts` are where the runs of each version
+    begin, and where the last ones end."""
 
     index: int
     series: Series
     amounts: Floats
     parts: tuple[_Parts, ...]
+    starts: Indexes
 
     @classmethod
     def of(cls, index: int, series: Series) -> _Benchmark:
@@ -72,21 +74,23 @@ class _Benchmark(msgspec.Struct, frozen=True, eq=False):
         sessions = series.sessions if known else ((),) * len(series.values)
         parts = tuple(map(_parts, series.values, sessions))
         amounts = np.fromiter(itertools.chain.from_iterable(series.values), dtype=float)
-        return cls(index, series, amounts, parts)
+        return cls(index, series, amounts, parts, _starts(map(len, series.values)))
 
 
 def _parts(runs: Sequence[float], sessions: Sequence[tuple[str, int]]) -> _Parts:
-    counts = tuple(count for _, count in sessions)
-    if len(counts) > 1 and min(counts) > 1 and sum(counts) == len(runs):
-        return counts
+    if len(sessions) > 1:
+        counts = tuple([count for _, count in sessions])
+        if min(counts) > 1 and sum(counts) == len(runs):
+            return counts
     return (len(runs),) if runs else ()
 
 
 class _Layout(msgspec.Struct, frozen=True, eq=False):
-    """How the runs of most benchmarks of a suite are divided: `parts` by version, `counts` those of each part, and
-    `version` the one that it is of."""
+    """How the runs of most benchmarks of a suite are divided: `parts` by version, where the runs of each begin
+    (`starts`), `counts` those of each part, and `version` the one that it is of."""
 
     parts: tuple[_Parts, ...]
+    starts: Indexes
     counts: Indexes
     version: Indexes
 
@@ -96,16 +100,14 @@ class _Layout(msgspec.Struct, frozen=True, eq=False):
         if any(member.parts != parts for member in suite):
             parts = tuple(map(_usual, zip(*(member.parts for member in suite), strict=True)))
         counts = np.array(list(itertools.chain.from_iterable(parts)), dtype=np.int64)
-        return cls(parts, counts, np.repeat(np.arange(len(parts)), list(map(len, parts))))
-
-    @property
-    def starts(self) -> Indexes:
-        """Where the runs of each version begin, and where the last ones end."""
-        return _starts(self.parts)
+        version = np.repeat(np.arange(len(parts)), list(map(len, parts)))
+        return cls(parts, _starts(map(sum, parts)), counts, version)
 
     def is_of(self, benchmark: _Benchmark) -> NDArray[np.bool_]:
         """The versions in which a benchmark has these parts. Runs are told by their order only, so that it has no part
         in others."""
+        if benchmark.parts == self.parts:  # as nearly always
+            return np.ones(len(self.parts), dtype=bool)
         return np.array([own == usual for own, usual in zip(benchmark.parts, self.parts, strict=True)], dtype=bool)
 
 
@@ -124,10 +126,10 @@ def _of_suite(suite: Sequence[_Benchmark]) -> list[Series]:
 def _values_without(benchmark: _Benchmark, shared: Floats, layout: _Layout) -> tuple[tuple[float, ...], ...]:
     """The runs without what they share; those of a version with other parts as they are. All at once, as a call of
     NumPy for each version takes longer."""
-    usual, own_starts = layout.is_of(benchmark), _starts(benchmark.parts)
+    usual = layout.is_of(benchmark)
     adjusted = benchmark.amounts.copy()
-    adjusted[np.repeat(usual, np.diff(own_starts))] *= np.exp(-shared[np.repeat(usual, np.diff(layout.starts))])
-    runs, bounds = adjusted.tolist(), itertools.pairwise(own_starts.tolist())
+    adjusted[np.repeat(usual, np.diff(benchmark.starts))] *= np.exp(-shared[np.repeat(usual, np.diff(layout.starts))])
+    runs, bounds = adjusted.tolist(), itertools.pairwise(benchmark.starts.tolist())
     return tuple(tuple(runs[start:end]) for start, end in bounds)
 
 
@@ -149,9 +151,9 @@ def shared_parts(residuals: Floats) -> Floats:
     return parts
 
 
-def _starts(parts: Sequence[_Parts]) -> Indexes:
-    """Where the runs of each version begin, and where the last ones end."""
-    return np.concatenate([[0], np.cumsum(list(map(sum, parts)), dtype=np.int64)])
+def _starts(counts: Iterable[int]) -> Indexes:
+    """Where the runs of each version begin if it has so many, and where the last ones end."""
+    return np.array([0, *itertools.accumulate(counts)], dtype=np.int64)
 
 
 def _usual(parts: Sequence[_Parts]) -> _Parts:
@@ -164,7 +166,7 @@ def _residuals(benchmark: _Benchmark, layout: _Layout) -> Floats:
     """The logarithms of the runs beside the median of their part."""
     residuals, logarithms = np.full(layout.counts.sum(), np.nan), np.log(benchmark.amounts)
     starts = layout.counts.cumsum() - layout.counts
-    own_starts = starts + (_starts(benchmark.parts) - layout.starts)[layout.version]
+    own_starts = starts + (benchmark.starts - layout.starts)[layout.version]
     usual = layout.is_of(benchmark)[layout.version]
     # Parts with as many runs at once: a call of NumPy for each takes longer.
     for count in set(layout.counts.tolist()) - {1}:
