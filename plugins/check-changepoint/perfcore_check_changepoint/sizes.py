@@ -48,7 +48,11 @@ def changes(
     if sum(change.gain < needed(change.index) for change in changed) > 1:  # one alone makes no other stronger
         fit = _without_weak(points, fit, needed)
         changed = _level_changes(points, fit, confidence)
-    levels = [change for change, start in zip(changed, fit.starts, strict=True) if start in steps]
+    levels = [
+        change
+        for change, start in zip(changed, fit.starts, strict=True)
+        if start in steps and not change.low <= 0 <= change.high
+    ]
     noise = _strongest([*between, *_run_noise(points, of_runs, confidence)])
     all_changes = [*levels, *_drifts(points, fit, confidence), *noise]
     return sorted(all_changes, key=lambda change: change.index)

@@ -498,3 +498,21 @@ def _change(index: int, before: float, after: float) -> ChangePoint:
         gain=9.0,
         p_value=0.01,
     )
+
+
+def test_a_step_is_none_whose_interval_holds_no_change() -> None:
+    """Runs of two modes, as measured beside other work: the modes moved, and the levels hardly did."""
+    values = [
+        [17.84, 15.02, 14.96, 14.44, 19.47, 19.4],
+        [19.38, 15.76, 16.77, 14.7, 16.46, 19.81],
+        [19.77, 15.05, 14.67, 17.56, 14.65, 19.83],
+        [18.32, 15.24, 14.31, 14.87, 14.96, 19.74],
+        [19.29, 14.72, 14.48, 14.93, 14.98, 19.77],
+        [19.37, 16.05, 14.0, 19.75, 15.03, 17.39],
+        [11.65, 11.55, 12.17, 11.7, 13.47, 12.05],
+        [16.78, 11.82, 16.85, 11.92, 13.35, 12.28],
+        [16.8, 12.07, 16.53, 14.65, 15.84, 15.69],
+        [12.23, 16.64, 12.22, 16.82, 16.34, 12.48],
+    ]
+    found = detect(values, penalty=6.5)
+    assert not [change for change in found if change.kind == "level" and change.low <= 0 <= change.high]
