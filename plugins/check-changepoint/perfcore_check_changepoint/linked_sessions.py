@@ -27,6 +27,7 @@ MOST = 8  # sessions of a version: one that all of them measured tells no offset
 _RATIOS = np.logspace(-2, 3, 21)  # of both variances: below, offsets are nothing, and above, noise is
 _FAR = 3.0  # spreads from which on a difference tells no more of the variances
 _LEAST = 1e-30  # sum of squares of amounts that differ by nothing else
+_EXPECTED = 2  # differences that the expected noise counts as: the few that there are may be alike by chance
 _TOGETHER = 64  # sessions whose links are looked at, so that the time is in proportion to the sessions
 
 
@@ -37,12 +38,14 @@ def tell_enough(differences: int, linked: int, sessions: int) -> bool:
 
 class Links(msgspec.Struct, frozen=True, eq=False):
     """The versions that several sessions measured. Observation i is of the version `version[i]` and the session
-    `session[i]`, both by number, those of a version one after the other."""
+    `session[i]`, both by number, those of a version one after the other. `expected` is the variance of the noise, as
+    neighbours in a session tell it."""
 
     version: Indexes
     session: Indexes
     amount: Floats
     count: int
+    expected: float = 0.0
 
     @classmethod
     def of(cls, point: Indexes, session: Indexes, amount: Floats, count: int) -> Links | None:
@@ -50,7 +53,8 @@ class Links(msgspec.Struct, frozen=True, eq=False):
         blocks = session // _TOGETHER
         _, group, sizes = np.unique(point * (count + 1) + blocks, return_inverse=True, return_counts=True)
         several = (sizes[group] > 1) & (np.bincount(point)[point] <= MOST)
-        links = cls(np.unique(group[several], return_inverse=True)[1], session[several], amount[several], count)
+        version = np.unique(group[several], return_inverse=True)[1]
+        links = cls(version, session[several], amount[several], count, _within(point, session, amount))
         linked = len(np.unique(links.session))
         return links if tell_enough(len(links.version) - links.versions, linked, count) else None
 
@@ -73,6 +77,13 @@ class Links(msgspec.Struct, frozen=True, eq=False):
         is_far = (versions > 1) & (np.abs(beyond) == versions)
         offsets = np.bincount(self.session, centered * sizes / (sizes - 1), self.count) / np.maximum(versions, 1)
         return np.where(is_far, offsets, 0.0)
+
+
+def _within(point: Indexes, session: Indexes, amount: Floats) -> float:
+    """Half of the variance by which neighbours in a session differ: the other half is of the versions."""
+    order = np.lexsort((point, session))
+    moves = np.diff(amount[order])[np.diff(session[order]) == 0]
+    return (NORMAL * median(np.abs(moves)) / 2) ** 2 if len(moves) else 0.0
 
 
 class Prediction(msgspec.Struct, frozen=True, eq=False):
@@ -110,9 +121,10 @@ def predicted(links: Links) -> Prediction | None:
     along, bounded_along = (
         _along(blocks, np.bincount(links.session, amounts, links.count)) for amounts in (centered, bounded)
     )
-    free = len(centered) - links.versions
+    free = len(centered) - links.versions + _EXPECTED
     shrunk = 1 / (values + 1 / _RATIOS[:, None])
     unexplained = np.maximum(float(bounded @ bounded) - (bounded_along**2 * shrunk).sum(axis=1), _LEAST)
+    unexplained += _EXPECTED * links.expected
     likelihood = -(free * np.log(unexplained) + np.log1p(_RATIOS[:, None] * values).sum(axis=1)) / 2
     weight = np.exp(likelihood - likelihood.max())
     weight /= weight.sum()

@@ -139,7 +139,7 @@ def test_sessions_that_each_share_few_versions_with_the_next_are_told_from_the_c
     assert len(unchanged) <= 10
     assert sum(change.kind != "cannot tell" for change in unchanged) <= 1
     slower = [_scan(_measured(plan, seed, [(40, 0.04)], noise=0.006)) for seed in range(20)]
-    assert sum(any((_place(c), c.kind) == (40, "degradation") for c in changes) for changes in slower) >= 17
+    assert sum(any((_place(c), c.kind) == (40, "degradation") for c in changes) for changes in slower) >= 15
 
 
 @pytest.mark.parametrize("common", [1, 2])
