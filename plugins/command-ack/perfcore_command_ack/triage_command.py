@@ -12,12 +12,12 @@ from perfcore.cli import listing
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
 from perfcore.model.decisions import Decision, Standing
-from perfcore.text import align, clip, printable
+from perfcore.text import align, fitted, printable
 from perfcore_command_ack import triage
 from perfcore_command_ack.triage import SCHEMA, TriagedChange
 
 _ID = 10  # characters of an id, as `perf check` shows them
-_WORDS = 40  # columns of a change in a line of 80
+_WORDS, _REMARK = 2, 4  # columns that a narrow terminal cuts: never the version
 _COLORS = {triage.WITHDRAWN: "red", triage.REOPENED: "red", triage.CONFIRMED: "yellow"}
 
 
@@ -120,15 +120,17 @@ def _list(console: Console, prefixes: Sequence[str], *, only_open: bool, as_json
         return
     if not changes:
         console.say("no change waits for a decision" if only_open else "no stored check has a change: `perf check all`")
-    for each, line in zip(changes, align([_cells(each) for each in changes]), strict=True):
+    rows = fitted([_cells(each) for each in changes], console.width, cut=(_REMARK, _WORDS))
+    for each, line in zip(changes, align(rows), strict=True):
         console.line(console.paint(line, _COLORS.get(each.state, "dim")))
         for text in map(_log_line, each.log if prefixes else ()):
             console.line(f"  {text}")
 
 
 def _cells(each: TriagedChange) -> tuple[str, ...]:
-    words = clip(printable(triage.in_words(each.change)), _WORDS)
-    return each.change.id[:_ID], printable(each.state), words, _remark(each)
+    target = f"at {each.change.target}"
+    words = triage.in_words(each.change).removesuffix(target).rstrip()
+    return each.change.id[:_ID], printable(each.state), printable(words), printable(target), _remark(each)
 
 
 def _remark(each: TriagedChange) -> str:

@@ -62,6 +62,13 @@ def test_nothing_is_decided_at_first(slower: Project) -> None:
     assert line.split()[:4] == [id_of(slower)[:10], "new", "slower", "+100.0"]
 
 
+def test_a_listed_change_names_its_command_and_version(slower: Project) -> None:
+    (line,) = slower.perf("check", "triage").lines
+    head = slower.git("rev-parse", "HEAD").out.strip()
+    assert "cpu ./gzip -9 'big file.txt'" in line
+    assert line.endswith(f"at {head[:10]}")
+
+
 @pytest.mark.parametrize(
     ("state", "word", "passes"),
     [
