@@ -19,6 +19,14 @@ RANGE = 1000
 Values = tuple[float | None, ...]
 
 
+class MeasuredEnvironment(msgspec.Struct, frozen=True, array_like=True):
+    """An environment that measured versions of a series, and the positions of the oldest and the newest of them."""
+
+    id: str
+    first: int
+    newest: int
+
+
 class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one benchmark or command over the branch. Positions count the measured versions, from the oldest.
 
@@ -44,7 +52,7 @@ class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     spark: Values
     noise: float | None
     spread: float | None
-    environments: tuple[str, ...]
+    environments: tuple[MeasuredEnvironment, ...]
     sessions: int
     changes: tuple[Change, ...]
     is_short: bool = False

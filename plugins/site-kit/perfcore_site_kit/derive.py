@@ -19,7 +19,7 @@ from perfcore_view_kit import machines
 from perfcore.config.layers import KEYS
 from perfcore.errors import PerfError
 from perfcore_site_kit import decisions
-from perfcore_site_kit.branch import RANGE, Branch, SeriesRow
+from perfcore_site_kit.branch import RANGE, Branch, MeasuredEnvironment, SeriesRow
 from perfcore_site_kit.levels import Level, levels_of, reduced
 from perfcore_site_kit.rows import BranchRows, StoredPoints, levels_key, points_key
 
@@ -183,11 +183,19 @@ def _row(scanned: ScannedSeries, medians: Sequence[float | None], shape: Sequenc
         noise=noise(recent),
         spread=_spread(series.values[-RECENT:]),
         sessions=len({name for counted in series.sessions[-RECENT:] for name, _ in counted if name}),
-        environments=tuple(dict.fromkeys(series.environments)),
+        environments=_environments(scanned),
         changes=tuple(scanned.changes),
         is_short=len(line.versions) < SHORT,
         takes_turns=shape is not medians,
     )
+
+
+def _environments(scanned: ScannedSeries) -> tuple[MeasuredEnvironment, ...]:
+    """In the order in which they began."""
+    ids, positions = scanned.series.environments, [measured.position for measured in scanned.line.versions]
+    newest = dict(zip(ids, positions, strict=True))
+    first = dict(zip(reversed(ids), reversed(positions), strict=True))
+    return tuple(MeasuredEnvironment(id, first[id], newest[id]) for id in dict.fromkeys(ids))
 
 
 def _shape(scanned: ScannedSeries, medians: Sequence[float | None]) -> Sequence[float | None]:

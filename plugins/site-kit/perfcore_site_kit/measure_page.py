@@ -15,7 +15,7 @@ from perfcore.errors import PerfError
 from perfcore.store import notes
 from perfcore.text import plural
 from perfcore_site_kit import sentences
-from perfcore_site_kit.branch import Branch, SeriesRow
+from perfcore_site_kit.branch import Branch, MeasuredEnvironment, SeriesRow
 
 if TYPE_CHECKING:
     from perfcore_site_kit.renderer import View
@@ -73,26 +73,27 @@ def trust(view: View) -> Trust:
 def machines(view: View, branch: Branch) -> tuple[Machine, ...]:
     """The environments in which something was measured, the newest last, with the facts of the newest profile of
     each."""
-    series: dict[str, list[SeriesRow]] = {}
+    measured: dict[str, list[MeasuredEnvironment]] = {}
     for row in branch.series:
         for environment in row.environments:
-            series.setdefault(environment, []).append(row)
+            measured.setdefault(environment.id, []).append(environment)
+    newest = {id: max(environment.newest for environment in series) for id, series in measured.items()}
     return tuple(
         Machine(
-            environment=environment,
-            series=len(rows),
-            first=branch.versions[min(row.first for row in rows)].id[:10],
-            last=branch.versions[max(row.newest for row in rows)].id[:10],
-            facts=_facts(view, branch, environment, rows[0]),
+            environment=id,
+            series=len(measured[id]),
+            first=branch.versions[min(environment.first for environment in measured[id])].id[:10],
+            last=branch.versions[newest[id]].id[:10],
+            facts=_facts(view, branch.versions[newest[id]].id, id),
         )
-        for environment, rows in list(series.items())[-_MACHINES:]
+        for id in sorted(measured, key=newest.__getitem__)[-_MACHINES:]
     )
 
 
-def _facts(view: View, branch: Branch, environment: str, row: SeriesRow) -> tuple[tuple[str, str], ...]:
+def _facts(view: View, version: str, environment: str) -> tuple[tuple[str, str], ...]:
     repository = view.site.repository
     try:
-        entries = repository.readable_entries(branch.versions[row.newest].id)
+        entries = repository.readable_entries(version)
         entry = next((entry for entry in reversed(entries) if entry.environment_id == environment), None)
         machine = repository.store.load(entry.profile).machine if entry is not None else {}
     except PerfError:

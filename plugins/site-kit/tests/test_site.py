@@ -134,6 +134,28 @@ def test_machines_that_take_turns_have_a_line_each_and_one_trend(project: Projec
     assert listed.count("1 more series") == 2
 
 
+def test_a_machine_is_listed_with_the_versions_that_it_measured(project: Project) -> None:
+    history, ids = open_repository(project.path), []
+    for number in range(12):
+        ids.append(project.commit(f"Change {number}")[:10])
+        for name, count in (("old", 8), ("spare", 2)):
+            if number < count:
+                made = timed(runs=6)
+                machine = {**made.machine, "cpu": f"the {name} one"}
+                made = replace_profile(made, machine=machine, environment_id=name, created=CREATED + number)
+                history.register(history.save(made), ids[-1])
+        if number >= 8:
+            history.register(history.save(replace_profile(timed(runs=6), environment_id="new")), ids[-1])
+    site = Site(history.repository)
+    listed = words(site, PagePath(paths.MEASURE)).partition("Where it was measured")[2]
+    rows = {row.split("|")[0]: row for row in re.findall(r"(?:old|spare|new)\|.*", listed)}
+    assert list(rows) == ["spare", "old", "new"]
+    ends = [ids[:2], [ids[0], ids[7]], [ids[8], ids[11]]]
+    assert [re.findall("[0-9a-f]{10}", row)[:2] for row in rows.values()] == ends
+    assert "cpu the spare one" in rows["spare"]
+    assert "cpu the old one" in rows["old"]
+
+
 def test_changes_of_two_machines_between_the_same_versions_are_both_listed(project: Project) -> None:
     """They are one question with one id."""
     history = open_repository(project.path)
