@@ -16,7 +16,8 @@ _CODE = 160  # characters
 
 
 def listing(costs: Costs, sources: Sources, count: int) -> Iterator[str]:
-    """The lines that took most themselves, `count` at most, by file."""
+    """The lines that took most themselves, `count` at most, by file; the files where no line is known, as in samples of
+    native programs."""
     hottest = sorted(
         ((exclusive, name, line) for name, file in costs.files.items() for line, (_, exclusive) in file.lines.items()),
         key=lambda item: (-item[0], item[1], item[2]),
@@ -26,7 +27,12 @@ def listing(costs: Costs, sources: Sources, count: int) -> Iterator[str]:
         if exclusive >= _LEAST * costs.total or not chosen:
             chosen.setdefault(name, []).append(line)
     amount = quantity(costs.total * costs.scale, costs.unit)
-    yield f"{costs.metric}: {amount}, the hottest lines of {plural(len(costs.files), 'file')}"
+    lead = "the hottest lines of" if chosen else "no line is known in"
+    yield f"{costs.metric}: {amount}, {lead} {plural(len(costs.files), 'file')}"
+    if not chosen:
+        files = sorted(costs.files.items(), key=lambda item: (-item[1].exclusive, item[0]))[:count]
+        shares = [(share(file.exclusive, costs.total) or "0", printable(title_of(name))) for name, file in files]
+        yield from align([("own %", "file"), *shares], right=(0,))
     for name, lines in chosen.items():
         file = costs.files[name]
         source = sources.source(name, [costs.functions[id].name for id in file.functions])

@@ -231,6 +231,18 @@ def test_lines_for_a_terminal() -> None:
     ]
 
 
+def test_a_terminal_has_the_files_where_no_line_is_known() -> None:
+    output = FakeOutput(width=60)
+    frames = [Frame("main", "bin/sort"), Frame("compare", "bin/sort"), Frame("strcmp", "libc.so.6")]
+    AnnotateView().render(subject(profile((tuple(frames), 70), (tuple(frames[:2]), 30))), output)
+    assert output.lines == [
+        "samples: 100, no line is known in 2 files",
+        "own %  file",
+        "70.00  libc.so.6",
+        "30.00  bin/sort",
+    ]
+
+
 def test_a_profile_without_stacks_or_of_a_difference_is_refused() -> None:
     with pytest.raises(NotFoundError, match="no call stacks"):
         profile_tree(profiles.timed(), None)
