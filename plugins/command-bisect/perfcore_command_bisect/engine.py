@@ -40,6 +40,7 @@ from perfcore_command_bisect.versions import Versions
 # Runs that the preparation of a version may count for: a slow build is no reason to run one version for ever.
 _MAX_SETUP = 10.0
 _WARMUP = 2.0  # runs: the cost of another version before any tree was built; `time` warms up once or twice
+_LEAST_RUNS = 2  # of a step: a version and an end
 _LABEL_WIDTH = 60  # columns of a command in a message
 
 
@@ -201,7 +202,7 @@ class Bisection:
         verdict = self.search.verdict(question, belief, max_runs, confidence)
         if verdict and not (verdict == "found" and confirmation.missing(self.journal, belief)):
             return verdict
-        if self.journal.new_runs >= max_runs:
+        if max_runs - self.journal.new_runs < _LEAST_RUNS:
             return verdict or "runs"
         if self.until is not None and time.monotonic() >= self.until:
             return verdict or "time"
@@ -221,7 +222,7 @@ class Bisection:
         else:
             measurement = self.search.choose(question, belief, self._setup(), journal.confidence)
         assert measurement is not None
-        return measurement
+        return measurement.within(journal.max_runs - journal.new_runs)
 
     def _setup(self) -> float:
         """The cost of preparing another version, in runs, with those for warming up."""

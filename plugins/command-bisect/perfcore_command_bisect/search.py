@@ -128,6 +128,14 @@ class Measurement:
     end: int
     end_times: int
 
+    def within(self, runs: int) -> Measurement:
+        """As much of it as takes so many runs, in the same proportion; at least one of each that it has."""
+        total = self.times + self.end_times
+        if total <= runs:
+            return self
+        end_times = max(1, runs * self.end_times // total) if self.end_times else 0
+        return attrs.evolve(self, times=max(1, runs - end_times), end_times=end_times)
+
 
 class Search(Protocol):
     """A method of searching. Every method is a pure function of its arguments, so that a bisection that was interrupted

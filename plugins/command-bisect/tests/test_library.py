@@ -133,6 +133,26 @@ def test_another_search_takes_the_place_of_the_bayesian_one(history: History) ->
     assert len(measured) == 2 + 3, "the ends, and three of seven versions between them"
 
 
+class NeverSure(BinarySearch):
+    """A search that wants seven runs of a version and five of an end, again and again."""
+
+    def choose(self, question: Question, belief: Belief, setup: float, confidence: float) -> Measurement | None:
+        last = question.places - 1
+        return Measurement(3, 7, last, 5) if belief.runs[2] else Measurement(0, 4, last, 4)
+
+    def verdict(self, question: Question, belief: Belief, max_runs: int, confidence: float) -> None:
+        return None
+
+
+@pytest.mark.parametrize(("most", "of_version", "of_end"), [(8, 0, 4), (9, 0, 4), (10, 1, 5), (19, 7, 8), (21, 7, 9)])
+def test_a_bisection_takes_no_more_runs_than_it_may(history: History, most: int, of_version: int, of_end: int) -> None:
+    result = bisect(history, search=NeverSure(), max_runs=most)
+    assert result.status.stopped == "runs"
+    journal = result.status.journal
+    assert [journal.fresh_runs[journal.versions[place]] for place in (0, 3, -1)] == [4, of_version, of_end]
+    assert journal.new_runs == 4 + of_version + of_end <= most
+
+
 def test_an_unknown_option_is_an_error_with_the_nearest_name(history: History) -> None:
     with pytest.raises(UsageError, match="no option 'confidance'"):
         bisect(history, confidance=0.9)
