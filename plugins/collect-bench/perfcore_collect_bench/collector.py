@@ -37,7 +37,7 @@ class BenchSettings:
     python: str | None = option(
         None,
         help="The interpreter of the benchmarks: a program of PATH, or a path from the command's folder. Default: "
-        "that of perf.",
+        "that of execute.environment, or else that of perf.",
         identity=True,
         metavar="PROGRAM",
     )

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -68,12 +69,14 @@ class Interpreter:
 
 
 def interpreter_of(job: Job, program: str | None, packages: tuple[Path, ...] = ()) -> Interpreter:
-    """The interpreter for a job: a program as its settings name it, or else that of perf. The worker is that of the
-    last one of the packages, which are folders; of this one without any."""
+    """The interpreter for a job: a program as its settings name it, or else that of the environment of its version, or
+    else that of perf. The worker is that of the last one of the packages, which are folders; of this one without
+    any."""
     from perfcore_collect_kit import command
 
     command.check(job)
-    path = sys.executable
+    own = job.activation.get("PATH", "").partition(os.pathsep)[0]  # of the environment, which stands in front
+    path = (own and shutil.which("python", path=own)) or sys.executable
     if program is not None:
         path = os.fsdecode(command.spec(replace(job, argv=(program,))).path)
     variables = {**command.inherited(), **job.variables}

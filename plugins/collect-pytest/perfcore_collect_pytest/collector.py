@@ -36,7 +36,7 @@ class PytestSettings:
     python: str | None = option(
         None,
         help="The interpreter of the tests: a program of PATH, or a path from the command's folder. Default: that of "
-        "perf.",
+        "execute.environment, or else that of perf.",
         identity=True,
         metavar="PROGRAM",
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,35 @@ def test_the_project_is_installed_without_a_network(project: Project, recipe: st
     paths = {profile.machine["interpreter"]["path"] for profile in profiles if profile}
     assert len(paths) == len(versions)
     assert all("/environments/" in path for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("collector", "file", "text"),
+    [
+        ("bench", "benchmarks/bench_own.py", "import own\ndef track_own(): return own.NUMBER\n"),
+        ("pytest", "test_own.py", "import own\ndef test_own(perf): assert perf(int) + own.NUMBER == 7\n"),
+    ],
+)
+def test_a_suite_runs_by_the_interpreter_of_its_environment(
+    project: Project, collector: str, file: str, text: str
+) -> None:
+    """It has a module that the interpreter of perf lacks, and for pytest all modules of that one, too."""
+    folder = sysconfig.get_path("purelib")
+    make = (
+        f'{sys.executable} -m venv --without-pip --system-site-packages "$PERFCORE_ENVIRONMENT" && cd '
+        '"$PERFCORE_ENVIRONMENT"/lib/python*/site-packages && echo NUMBER = 7 > own.py && '
+        f"echo {shlex.quote(folder)} > more.pth"
+    )
+    recipe = {"name": "command", "command": make, "inputs": []}
+    project.perf("config", "set", "execute.environment", json.dumps(recipe))
+    project.env["PYTHONWARNINGS"] = ""  # plugins of pytest warn of themselves
+    project.write(file, text)
+    project.commit("A suite")
+    project.perf("collect", collector, "-v", "HEAD", "--repeat", "1", "--", file)
+    (profile,) = (pending.profile for pending in Repository.open(project.path).pending())
+    assert profile
+    assert profile.tables["benchmarks"]["status"][0] == "measured"
+    assert "/environments/" in profile.machine["interpreter"]["path"]
 
 
 def test_the_interpreter_of_a_python_command_is_recorded(project: Project) -> None:
