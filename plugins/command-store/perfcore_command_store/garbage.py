@@ -13,11 +13,12 @@ import attrs
 from perfcore_storage_kit import sets
 from perfcore_storage_kit.contents import Contents
 
-from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
+from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError, StorageError
 from perfcore.profile import codec
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, opened, table_object
+from perfcore.text import plural, quantity
 from perfcore_command_store.examination import is_damage
 
 if TYPE_CHECKING:
@@ -81,8 +82,20 @@ def sweep(store: Store, before: int, declared: Iterable[str] = (), *, dry_run: b
         if hasattr(store.storage, "prune"):
             store.storage.prune(min(before, time.time_ns() - _UNFINISHED))
         if hasattr(store.storage, "pack"):
-            packed = store.storage.pack(OBJECTS)
+            packed = _packed(store.storage, swept)
     return GcResult(dry_run=dry_run, removed=swept.removed, bytes=swept.bytes, kept=swept.kept, packed=packed)
+
+
+def _packed(storage: Any, swept: GarbageReport) -> int:
+    """How many objects the storage packed. Packing needs room, which removing may not have made; what was removed stays
+    so."""
+    try:
+        return int(storage.pack(OBJECTS))
+    except StorageError as error:
+        if not swept.removed:
+            raise
+        removed = f"{plural(len(swept.removed), 'object')} ({quantity(swept.bytes, 'B')})"
+        raise StorageError(f"removed {removed}, but {error.message}", hint="make room and try again") from error
 
 
 def _remove_earlier_caches(repository: Repository) -> None:
