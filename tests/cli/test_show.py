@@ -274,6 +274,11 @@ def test_a_tag_that_could_be_taken_for_something_else_is_refused(here: Here) -> 
     assert here.perf("tag").out == ""
 
 
+def test_a_profile_in_the_place_of_the_tag_is_told_their_order(here: Here) -> None:
+    assert "the tag comes first: perf tag TAG PROFILE" in here.perf("tag", "0@i", "best", code=2).err
+    assert "comes first" not in here.perf("tag", "a b", "0@i", code=2).err
+
+
 def test_only_registered_profiles_are_tagged(here: Here) -> None:
     here.save()
     assert "perf add" in here.perf("tag", "one", "0@p", code=2).err

@@ -38,7 +38,8 @@ def tag_list(repository: Repository) -> TagList:
 def check_tag(name: str) -> None:
     """UsageError for a text that cannot be a tag."""
     if not is_tag(name):
-        raise UsageError(f"{name!r} is no tag: no blanks, '@', ':' or slashes, and no hyphen in front")
+        hint = "the tag comes first: perf tag TAG PROFILE" if "@" in name else None  # as in the name of a profile
+        raise UsageError(f"{name!r} is no tag: no blanks, '@', ':' or slashes, and no hyphen in front", hint=hint)
 
 
 def _check_no_version(repository: Repository, name: str) -> None:
