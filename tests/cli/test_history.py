@@ -176,6 +176,13 @@ def test_what_cannot_be_drawn_is_an_error(history: Here, words: tuple[str, ...],
     assert says in history.perf("history", *words, code=code).err
 
 
+def test_a_word_of_a_command_where_a_metric_belongs_gets_its_option(history: Here) -> None:
+    done = history.perf("history", "big file", code=3)
+    assert done.err.splitlines()[1] == "  hint: commands have it in their words: perf history -c '*big file*'"
+    assert history.perf("history", "-c", "*big file*").lines[0] == "cpu of ./gzip -9 'big file.txt'"
+    assert " -c " not in history.perf("history", "bog file", code=3).err
+
+
 @pytest.mark.parametrize("word", ["HEAD", "main", "HEAD~1..main", "HEAD~1.."])
 def test_a_version_where_a_metric_belongs_gets_its_option(history: Here, word: str) -> None:
     assert f"perf history -v {word}" in history.perf("history", word, code=3).err

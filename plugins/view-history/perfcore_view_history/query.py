@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import shlex
 from collections.abc import Sequence, Set
 
 import attrs
@@ -118,6 +119,8 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
         hint = f"benchmarks are like it: -k {printable(subject)}"
     elif _is_version(repository, subject):
         hint = f"it is a version: perf history -v {printable(subject)}"
+    elif subject and any(subject in line.label for line in branch):
+        hint = f"commands have it in their words: perf history -c {printable(shlex.quote(f'*{subject}*'))}"
     else:
         hint = nearest(subject, metrics | names) or f"the metrics are {', '.join(sorted(map(printable, metrics)))}"
     raise NotFoundError(f"no profile here has a metric, benchmark or function {printable(subject)!r}", hint=hint)
