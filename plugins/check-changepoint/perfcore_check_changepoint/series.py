@@ -91,7 +91,11 @@ class Points(msgspec.Struct, frozen=True, eq=False):
         that differ."""
         if self.single:
             return 1.0
-        between, within = _variances(self.values, self.centers, self.point, np.bincount(self.point).astype(float))
+        values, counts = self.values, np.bincount(self.point).astype(float)
+        if self.machine is not None:
+            middles = self.centers[self.point]
+            values = middles + (values - middles) / self.machine
+        between, within = _variances(values, self.centers, self.point, counts)
         return max(math.sqrt(between + within), 1.0)
 
     def per_run(self, amounts: Floats) -> Floats:
@@ -224,19 +228,20 @@ def read_rows(rows: Floats) -> Rows | None:
 
 
 def _noise_of_machines(values: Floats, point: Indexes, machines: Indexes) -> Floats | None:
-    """The noise of every run on its machine, where that of the whole series is about 1. An estimate is off as well, so
-    only as much of its distance from the mean of all machines counts as is not explained by that: the share
-    1 - variance / distance^2, and nothing below 0 (W. James and C. Stein, 1961, Berkeley Symposium 4(1)). None where a
-    machine shows no noise at all."""
+    """The noise of every run on its machine, in that of the whole series. An estimate is off as well, so only as much of
+    its distance from the mean of all machines counts as is not explained by that: the share 1 - variance / distance^2,
+    and nothing below 0 (W. James and C. Stein, 1961, Berkeley Symposium 4(1)). None where a machine shows no noise at
+    all, or fewer than two have enough versions."""
     owned = [np.flatnonzero(machines == number) for number in range(int(machines.max()) + 1)]
     logarithms, counts = np.array([_noise_of_machine(values[mine], point[mine]) for mine in owned]).T
-    if not np.isfinite(logarithms).all():
+    if not np.isfinite(logarithms).all() or np.count_nonzero(counts) < 2:
         return None
-    distances = (logarithms - float(counts @ logarithms) / max(float(counts.sum()), 1.0)) * (counts > 0)
+    mean = float(counts @ logarithms) / float(counts.sum())
+    distances = (logarithms - mean) * (counts > 0)
     distances *= 1 - _OF_LOGARITHM / np.maximum(counts * distances**2, _OF_LOGARITHM)
     noise = np.empty(len(values))
     for mine, distance in zip(owned, distances.tolist(), strict=True):
-        noise[mine] = math.exp(distance)
+        noise[mine] = math.exp(mean + distance)
     return noise
 
 

@@ -71,6 +71,17 @@ def test_runs_that_differ_by_more_around_medians_that_do_not_make_these_no_noisi
     assert noise.max() / noise.min() < 1.3
 
 
+@pytest.mark.parametrize("calm", [10, 30, 60])
+@pytest.mark.parametrize("noise", [1e-9, 1e-6, 1e-4])
+def test_a_step_to_noise_from_what_hardly_varied_is_found(calm: int, noise: float) -> None:
+    draw = np.random.default_rng(calm)
+    values = [(1e9 * (1 + noise * draw.normal(size=RUNS))).tolist() for _ in range(calm)]
+    values += [(1.2e9 * (1 + 0.01 * draw.normal(size=RUNS))).tolist() for _ in range(20)]
+    for count in (8, 12, 20):
+        found = [change for change in _scan(values[: calm + count]) if change.kind in STEPS]
+        assert [int(change.target[:8]) for change in found] == [calm]
+
+
 def test_conditions_come_beside_the_noise_of_machines() -> None:
     """Two machines in turn, of which one is four times as noisy; both are ten times as noisy in the second half."""
     draw, scale = np.random.default_rng(2), np.repeat([1.0, 10.0], COUNT // 2) * np.tile([1.0, 4.0], COUNT // 2)
