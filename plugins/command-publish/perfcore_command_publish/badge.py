@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from perfcore_site_kit import data, sentences
 from perfcore_view_kit.form import shown
 
+from perfcore.analysis import verdict_text
 from perfcore.text import clip, width
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ def of_branch(branch: Branch) -> bytes:
 def of_series(branch: Branch, row: SeriesRow) -> bytes:
     """What became of a series: `parse | ▲ slower +5.2 %`."""
     state = data.state_of(branch, row)
-    size = sentences.size_of(state.change) if state.change is not None and state.status in ("slower", "faster") else ""
-    text = " ".join(filter(None, (sentences.SIGNS[state.status], state.status, size, state.decision)))
+    words: tuple[str, ...] = (state.status,)
+    if state.change is not None and state.status in ("slower", "faster"):
+        words = (verdict_text.word(state.change), sentences.size_of(state.change))
+    text = " ".join(filter(None, (sentences.SIGNS[state.status], *words, state.decision)))
     return _badge(row.name if row.primary else f"{row.name} {row.metric}", text, _COLORS.get(state.status, _NEUTRAL))
 
 

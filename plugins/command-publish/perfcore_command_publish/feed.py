@@ -5,6 +5,9 @@ from __future__ import annotations
 import datetime
 import re
 import uuid
+from collections import Counter
+from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -12,11 +15,13 @@ from perfcore_site_kit import data, paths, sentences
 from perfcore_site_kit.paths import PagePath
 from perfcore_view_kit.form import shown
 
+from perfcore.analysis import verdict_text
+
 if TYPE_CHECKING:
     from perfcore_site_kit.data import ListedChange
     from perfcore_site_kit.site import Site
 
-    from perfcore.model import MinorVersion
+    from perfcore.model import Change, MinorVersion
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _ENTRIES = 100
@@ -29,56 +34,72 @@ def atom(site: Site, url: str, name: str) -> bytes:
     """The regressions and drifts of deciding metrics, the newest first. The identities of the feed and its entries stay
     the same; the time of an entry is that of its version, so that the same history gives the same feed."""
     branch = site.branch
-    entries = [entry for entry in _regressions(site) if entry[1] is not None][:_ENTRIES]
+    regressions = [data.listed_change(branch, at, change) for at, change in branch.changes if _is_regression(change)]
+    identities = _identities(reversed(regressions))
     root = ElementTree.Element("feed", {"xmlns": _ATOM})
     _add(root, "title", f"{site.title}: regressions of performance")
-    _add(root, "id", _identity("feed", branch.versions[0].id if branch.versions else "", branch.name))
+    _add(root, "id", _identity("feed", url or site.title, branch.name))
     newest = branch.versions[-1].date if branch.versions else 0
     _add(root, "updated", _moment(newest))
     ElementTree.SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": f"{url}{name}"})
     ElementTree.SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": f"{url}index.html"})
     _add(ElementTree.SubElement(root, "author"), "name", site.title)
     _add(root, "generator", "perfcore")
-    for item, version in entries:
-        if version is not None:
-            _entry(root, site, url, item, version)
+    listed = [item for item in regressions if branch.at(item.change) >= 0]
+    for item in listed[:_ENTRIES]:
+        _entry(root, site, url, item, branch.versions[branch.at(item.change)], identities[item.change.id])
     ElementTree.indent(root)
     document: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
     return document + b"\n"
 
 
-def _regressions(site: Site) -> list[tuple[ListedChange, MinorVersion | None]]:
-    branch = site.branch
-    return [
-        (data.listed_change(branch, at, change), branch.versions[branch.at(change)] if branch.at(change) >= 0 else None)
-        for at, change in branch.changes
-        if change.primary and change.kind in data.WORSE
-    ]
+def _is_regression(change: Change) -> bool:
+    return change.primary and change.kind in data.WORSE
 
 
-def _entry(root: ElementTree.Element, site: Site, url: str, item: ListedChange, version: MinorVersion) -> None:
+def _identities(regressions: Iterable[ListedChange]) -> dict[str, str]:
+    """The identity of the entry of each regression, of which the oldest comes first, by the id of the change. That is
+    of its method, and the newest version is judged by another than those before it; so a step is known by its version.
+    Where a drift began is estimated anew with every version: it is known by its number among those of its series."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    identities = {}
+    for item in regressions:
+        row, change = item.row, item.change
+        subject = (row.config_id, row.metric, row.resource, "" if change.kind == "drift" else change.target)
+        # Machines may show a step at the same version each.
+        identities[change.id] = _identity("change", *subject, str(counts[subject]))
+        counts[subject] += 1
+    return identities
+
+
+def _entry(
+    root: ElementTree.Element, site: Site, url: str, item: ListedChange, version: MinorVersion, identity: str
+) -> None:
     change = item.change
     entry = ElementTree.SubElement(root, "entry")
     state = sentences.status_of(item)
-    suffix = f" ({state})" if state and not item.stands else ""
-    _add(entry, "title", f"{sentences.title(item.row)}: slower {sentences.size_of(change)}{suffix}".strip())
-    _add(entry, "id", _identity("change", change.id))
+    suffix = f"({state})" if state and not item.stands else ""
+    verdict = " ".join(filter(None, (verdict_text.word(change), sentences.size_of(change), suffix)))
+    _add(entry, "title", f"{sentences.title(item.row)}: {verdict}")
+    _add(entry, "id", identity)
     _add(entry, "updated", _moment(version.date))
     page = PagePath(paths.CHANGE, (paths.part(change.id),))
     if not site.has(page):
         page = PagePath(paths.CHANGES)
     ElementTree.SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": f"{url}{page.file}"})
     interval = f" ({sentences.interval(change)})" if sentences.interval(change) else ""
-    texts = [
-        f"{sentences.size_of(change)}{interval} since {version.id[:10]} {version.subject}",
+    lines = (
+        f"{sentences.size_of(change)}{interval} since {version.id[:10]} {version.subject}".strip(),
         f"State: {state}." if state else "",
         change.evidence,
-    ]
-    _add(entry, "summary", *filter(None, texts))
+    )
+    # Readers join the lines of plain text.
+    summary = "<br>".join(escape(shown(line, 1000)) for line in lines if line)
+    ElementTree.SubElement(entry, "summary", {"type": "html"}).text = _xml(summary)
 
 
-def _add(parent: ElementTree.Element, name: str, *lines: str) -> None:
-    ElementTree.SubElement(parent, name).text = "\n".join(_xml(shown(line, 1000)) for line in lines)
+def _add(parent: ElementTree.Element, name: str, text: str) -> None:
+    ElementTree.SubElement(parent, name).text = _xml(shown(text, 1000))
 
 
 def _xml(text: str) -> str:

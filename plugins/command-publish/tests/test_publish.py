@@ -19,11 +19,13 @@ import feedparser  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
-from perfcore_command_publish import badge, engine
+from perfcore_command_publish import badge, engine, feed
 from perfcore_command_publish.contract import PublishContract
+from perfcore_site_kit.derive import Derived
 from perfcore_site_kit.site import Site
-from perfcore_testing import hostile
-from perfcore_testing.measured import NAMES, STEP, measure
+from perfcore_testing import histories, hostile
+from perfcore_testing.measured import NAMES, STEP, measure, of_command
+from perfcore_testing.profiles import CREATED, suite
 from perfcore_testing.project import Project
 
 from perfcore.errors import UsageError
@@ -209,19 +211,80 @@ def test_a_killed_publish_leaves_the_old_site(measured: Project, tmp_path: Path,
 
 def test_the_feed_is_one_and_says_what_became_slower(measured: Project, tmp_path: Path) -> None:
     engine.publish(repository(measured), tmp_path / "site", url="https://example.org/performance")
-    feed = feedparser.parse((tmp_path / "site" / "feed.xml").read_bytes())
-    assert not feed.bozo
-    assert feed.version == "atom10"
-    assert {"id", "title", "updated", "author"} <= set(feed.feed)
-    (entry, *_) = feed.entries
+    parsed = feedparser.parse((tmp_path / "site" / "feed.xml").read_bytes())
+    assert not parsed.bozo
+    assert parsed.version == "atom10"
+    assert {"id", "title", "updated", "author"} <= set(parsed.feed)
+    (entry, *_) = parsed.entries
     assert entry.title == "cpu of ./slow: slower +100.0 %"
-    size, state, _ = entry.summary.split("\n")
+    size, state, _ = entry.summary.split("<br />")
     assert size.endswith(f" Change {STEP}")
     assert state == "State: new."
     assert entry.link.startswith("https://example.org/performance/change/")
     assert (tmp_path / "site" / entry.link.removeprefix("https://example.org/performance/")).is_file()
-    assert len({each.id for each in feed.entries}) == len(feed.entries)
-    assert all(each.updated_parsed for each in feed.entries)
+    assert len({each.id for each in parsed.entries}) == len(parsed.entries)
+    assert all(each.updated_parsed for each in parsed.entries)
+
+
+def feed_entries(project: Project, site: Path) -> dict[str, str]:
+    """The titles of the entries of a feed that is published now, by their identities."""
+    engine.publish(repository(project), site, url="https://example.org/performance")
+    entries = feedparser.parse((site / "feed.xml").read_bytes()).entries
+    return {entry.id: entry.title for entry in entries}
+
+
+def test_a_regression_of_the_newest_version_stays_one_entry_of_the_feed(measured: Project, tmp_path: Path) -> None:
+    before = feed_entries(measured, tmp_path / "site")
+    becoming_slower = {"./slow": lambda _: 10_000_000, "./steady": lambda _: 6_000_000}
+    measure(measured, becoming_slower, versions=1)
+    with_step = feed_entries(measured, tmp_path / "site")
+    (step,) = with_step.keys() - before.keys()
+    assert with_step[step].startswith("cpu of ./steady: slower +")
+    for _ in range(2):
+        measure(measured, becoming_slower, versions=1)
+        assert feed_entries(measured, tmp_path / "site").keys() == with_step.keys()
+
+
+def test_a_drift_stays_one_entry_of_the_feed_wherever_it_seems_to_begin(measured: Project) -> None:
+    site = Site(repository(measured))
+    at, row = next((at, row) for at, row in enumerate(site.branch.series) if row.changes and row.primary)
+
+    def identities(*starts: int) -> list[str]:
+        drifts = tuple(
+            histories.change(number, kind="drift", target=site.branch.versions[start].id[:10])
+            for number, start in enumerate(starts)
+        )
+        series = [*site.branch.series[:at], replace(row, changes=drifts), *site.branch.series[at + 1 :]]
+        derived = Derived(branch=replace(site.branch, series=tuple(series)))
+        site._derived = derived
+        return [entry.id for entry in feedparser.parse(feed.atom(site, "", "feed.xml")).entries]
+
+    (once,) = identities(2)
+    assert identities(4) == [once]
+    assert identities(9, 2)[1] == once
+
+
+def test_the_feed_stays_the_same_feed_when_older_versions_are_measured(project: Project, tmp_path: Path) -> None:
+    versions = [project.commit(f"Change {number}") for number in range(3)]
+    history = open_repository(project.path)
+    identities = set()
+    for number in (2, 1, 0):
+        history.register(history.save(of_command("./slow", number, 5_000_000)), versions[number])
+        engine.publish(repository(project), tmp_path / "site")
+        identities.add(feedparser.parse((tmp_path / "site" / "feed.xml").read_bytes()).feed.id)
+    assert len(identities) == 1
+
+
+def test_memory_is_worse_and_not_slower_in_feed_and_badges(project: Project, tmp_path: Path, files: Files) -> None:
+    history = open_repository(project.path)
+    for number in range(12):
+        size = 2**20 * (1 + (number >= STEP))
+        profile = suite({"load": [size, size + 1, size + 2]}, unit="B", created=CREATED + number)
+        history.register(history.save(profile), project.commit(f"Change {number}"))
+    (title,) = feed_entries(project, tmp_path / "site").values()
+    assert title == "load: cpu: worse +100.0 %"
+    badges = [content for name, content in files(tmp_path / "site").items() if name.startswith("badges/")]
+    assert [ElementTree.fromstring(content)[0].text for content in badges] == ["load: ▲ worse +100.0 %"]
 
 
 def test_badges_say_the_state(measured: Project, tmp_path: Path, files: Files) -> None:
