@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -57,13 +58,25 @@ def publish(forge: Forge, text: str, *, name: str = "performance") -> str:
     marker = f"<!-- perfcore: {name} -->"
     body = f"{marker}\n{text}"
     if len(body) > _MOST_CHARACTERS:
-        body = f"{body[:_MOST_CHARACTERS]}\n\n… cut off: the whole report is among the artifacts of the build\n"
+        body = f"{_shortened(body)}\n\n… cut off: the whole report is among the artifacts of the build\n"
     for comment in _comments(forge):
         if str(comment.get("body", "")).startswith(marker):
             _call(forge, forge.update, forge.single.format(id=int(comment["id"])), {"body": body})
             return "replaced"
     _call(forge, "POST", forge.listing, {"body": body})
     return "written"
+
+
+def _shortened(body: str) -> str:
+    """Without the folded parts that do not fit: half of one would hide all that follows it."""
+    shown, *folded = re.split(r"\n\n(?=<details>\n)", body)
+    if len(shown) > _MOST_CHARACTERS:
+        shown = shown[:_MOST_CHARACTERS]
+        shown = shown[: shown.rfind("\n")] if "\n" in shown else shown
+    for part in folded:
+        if len(shown) + len(part) + 2 <= _MOST_CHARACTERS:
+            shown += f"\n\n{part.rstrip()}"
+    return shown
 
 
 def main(words: list[str]) -> int:

@@ -32,8 +32,11 @@ _ENTRIES = 10  # more than these are no exceptions
 _NO_ANSWER = "inconclusive"
 _MOST = 100  # rows: a comment on GitHub has room for 65,536 characters
 # Everything but these is written as an entity: letters and digits, punctuation that Markdown never interprets, a point
-# within a number, and a colon before a blank. An @ would mention, a # link, and `://` or `www.` become a link.
+# within a number, and a colon before a blank; `://` or `www.` would become a link.
 _SIGNS = re.compile(r"((?<=\d)\.(?=\d)|:(?= )|[^\W_]|[ ,;%+()'-]|[^\x00-\x7f])|.")
+_REFERENCES = frozenset("@#!$~&")
+"""What begins a mention, or a reference of GitHub or GitLab. Both look for them, and for addresses of mail, in the text
+that entities stand for: a comment, of which nothing is seen or copied, parts the sign from its name."""
 _DOUBTS = frozenset({"cannot tell", "machine"})  # kinds that say nothing about the code
 _HEAD = ("| | command | metric | before | after | change | interval |", "|---|---|---|---:|---:|---:|---|")
 
@@ -186,4 +189,8 @@ def _code(text: str) -> str:
 
 def _plain(text: str) -> str:
     """The text with all that could be markup as entities."""
-    return _SIGNS.sub(lambda match: match[1] or f"&#{ord(match[0])};", printable(text))
+    return _SIGNS.sub(lambda match: match[1] or _entity(match[0]), printable(text))
+
+
+def _entity(sign: str) -> str:
+    return f"&#{ord(sign)};" + ("<!-- -->" if sign in _REFERENCES else "")

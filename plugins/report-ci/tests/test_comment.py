@@ -151,6 +151,24 @@ def test_a_long_report_is_cut_to_what_the_service_takes(service: Service, github
     assert body.rstrip().endswith("among the artifacts of the build")
 
 
+def test_a_long_report_loses_whole_folded_parts(service: Service, github: dict[str, str]) -> None:
+    parts = {"first": 10_000, "too long": 60_000, "last": 10_000}
+    folded = "\n\n".join(
+        f"<details>\n<summary>{name}</summary>\n\n{'x' * n}\n\n</details>" for name, n in parts.items()
+    )
+    comment.publish(comment.forge_of(github), f"### Performance\n\n{folded}\n")
+    (body,) = service.bodies()
+    assert [name for name in parts if f"<summary>{name}</summary>" in body] == ["first", "last"]
+    assert body.count("</details>") == 2
+    assert "… cut off" in body.rpartition("</details>")[2]
+
+
+def test_a_long_table_is_cut_after_a_row(service: Service, github: dict[str, str]) -> None:
+    comment.publish(comment.forge_of(github), "| a | b |\n|---|---|\n" + "| `first` | `second` |\n" * 5_000)
+    (body,) = service.bodies()
+    assert body.partition("\n\n")[0].endswith("\n| `first` | `second` |")
+
+
 def test_what_stands_in_the_way_is_said_in_a_line(
     service: Service, github: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
 from typing import Any, get_args
 
@@ -18,7 +19,7 @@ from perfcore.analysis.fail_on import Verdict
 from perfcore.model import Change, Unpaired
 from perfcore.model.record import replace
 
-OURS = {"<code>", "</code>", "<details>", "</details>", "<summary>", "</summary>"}
+OURS = {"<!-- -->", "<code>", "</code>", "<details>", "</details>", "<summary>", "</summary>"}
 
 
 def tokens(text: str) -> list[Any]:
@@ -172,6 +173,17 @@ def test_nobody_is_mentioned_and_nothing_is_linked(change: Callable[..., Change]
     for trigger in ("@", "#1", "://", "www."):
         assert trigger in text
         assert trigger not in outside
+
+
+def test_no_text_refers_to_anything_once_its_entities_are_read(change: Callable[..., Change]) -> None:
+    names = ("@octocat", "acme/sort#12", "!7", "$3", "~slow", "&4", "ann@example.org")
+    changes = [change(id=name, unit=name, label=f"{name}|", baseline_value=1.0, target_value=2.0) for name in names]
+    found = tokens(markdown.render(CheckResult(changes=tuple(changes))))
+    rendered = "".join(
+        token.content if token.type in ("text", "text_special") else "\n" for token in found if token.type != "inline"
+    )
+    assert rendered.count("@") == 8  # in the labels of a row and of its evidence, and in the units of both amounts
+    assert not re.search(r"[@#!$~&]\w", rendered)
 
 
 def test_what_could_end_a_name_or_a_cell_is_an_entity(change: Callable[..., Change]) -> None:
