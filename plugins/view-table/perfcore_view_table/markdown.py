@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from perfcore.hookspecs import Output
     from perfcore_view_table.selection import Selection
 
-# What GitHub's Markdown may interpret within a cell, `$` for its formulas.
-_MARKUP = re.compile(r"[\\`*_\[\]|~$]")
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# What GitHub's Markdown may interpret within a cell, `$` for its formulas, `://` and `www.` as links.
+_MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=[wW]{3})\.")
+# No escape hides a mention, an address of mail or the number of an issue, as in `{lambda(int)#1}`: they are looked for
+# in the finished text. A comment parts the sign from its name and is neither seen nor copied.
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "@<!-- -->", "#": "#<!-- -->"})
 
 
 def write(selections: Sequence[Selection], output: Output, *, raw: bool) -> None:

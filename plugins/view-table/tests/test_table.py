@@ -317,6 +317,18 @@ def test_markdown_escapes_what_would_be_markup() -> None:
     ]
 
 
+def test_markdown_mentions_nobody_and_links_to_nothing() -> None:
+    names = ["@octocat", "memcpy@@GLIBC_2.2.5", "{lambda(int)#1}", "https://example.org", "www.example.org", "a.b: c"]
+    assert [line[2:-2] for line in shown(of(column("uid", names)), format="markdown").lines[2:]] == [
+        "@<!-- -->octocat",
+        r"memcpy@<!-- -->@<!-- -->GLIBC\_2.2.5",
+        "{lambda(int)#<!-- -->1}",
+        r"https\://example.org",
+        r"www\.example.org",
+        "a.b: c",
+    ]
+
+
 # JSON
 
 
