@@ -212,8 +212,8 @@ class _Run(msgspec.Struct, frozen=True):
         selected = [s for s in every if is_judged(s.series.metric, measured[_subject(s)], self._named)]
         scanned = history.scan_series(self.repository, selected, scan, smallest, self.listener.progress)
         scanned = outermost_versions.with_steps(self.repository, scanned, smallest, self.listener.progress)
-        for label, metric, version in history.discontinued(scanned):
-            last = f"{printable(metric)} was last measured at {version[:10]}"
+        for label, missing, version in history.discontinued(scanned):
+            last = f"{printable(missing)} was last measured at {version[:10]}"
             self.listener.note(f"{printable(label)}: {last}; no later version is checked by it")
         if not scanned:
             return Findings()

@@ -22,6 +22,7 @@ from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Series
 from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
+from perfcore.text import plural
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit import slow_sessions
 from perfcore_check_kit.machine_speed import Speed
@@ -145,15 +146,22 @@ def changes(scanned: Sequence[ScannedSeries]) -> list[Change]:
 
 
 def discontinued(scanned: Sequence[ScannedSeries]) -> list[tuple[str, str, str]]:
-    """(command, metric, version) of every primary metric that is missing in the newest version of its command, with
-    the last version that has a value of it."""
-    missing = []
+    """(command, what, version) of every primary metric that is missing in the newest version of its command, of all
+    benchmarks together that had it last in the same one, with the last version that has a value of it."""
+    benchmarks: dict[tuple[str, str, str], list[str]] = {}
     for history in scanned:
         rows = zip(history.line.versions, history.series.values, strict=True)
         versions_with_values = [measured.version.id for measured, values in rows if values]
         if history.primary and versions_with_values and not history.series.values[-1]:
-            missing.append((history.line.label, history.series.metric, versions_with_values[-1]))
-    return missing
+            missing = history.line.label, history.series.metric, versions_with_values[-1]
+            benchmarks.setdefault(missing, []).append(history.series.resource)
+    return [(label, f"{metric}{_of(names)}", version) for (label, metric, version), names in benchmarks.items()]
+
+
+def _of(benchmarks: Sequence[str]) -> str:
+    """` of parse and 3 other benchmarks`; empty for a command."""
+    first, *others = benchmarks
+    return (f" of {first}" if first else "") + (f" and {plural(len(others), 'other benchmark')}" if others else "")
 
 
 def versions(scanned: Sequence[ScannedSeries]) -> int:

@@ -395,3 +395,16 @@ def test_no_bisection_begins_at_what_was_made_good(project: Project, repository:
     assert begin is not None
     assert begin.bad not in versions[8:16]
     assert begin.step == pytest.approx(1, abs=0.05)
+
+
+def test_benchmarks_that_vanished_together_are_said_in_one_line(project: Project, repository: Repository) -> None:
+    versions = _versions(project, repository, 10)
+    for number, version in enumerate(versions):
+        names = ["parse", *(f"old {at}" for at in range(3) if number < 4), *(["write"] if number < 6 else [])]
+        amounts = {name: [100 + number, 101 + number, 99 + number] for name in names}
+        _register(repository, version, profiles.suite(amounts), created=profiles.CREATED + number)
+    notes = project.perf("check", "all", code=None).err.splitlines()
+    assert [note.partition(": ")[2].partition(";")[0] for note in notes if "was last measured" in note] == [
+        f"./gzip -9 'big file.txt': cpu of old 0 and 2 other benchmarks was last measured at {versions[3][:10]}",
+        f"./gzip -9 'big file.txt': cpu of write was last measured at {versions[5][:10]}",
+    ]
