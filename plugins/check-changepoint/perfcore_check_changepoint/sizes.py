@@ -28,6 +28,7 @@ _TAKEN_BACK = 0.1  # of what a drift grows by, from which on a step against it d
 _SHORTEST_PART = 4  # points of a drift between steps against it, below which it is none of its own
 _GAP = 3  # points between two parts of a drift, at most
 _LATER = 1000  # changes after which none is undone any more
+_ROUNDING = 1e-9  # of the amount in the middle of a series, under which a level is the rounding of 0
 _LARGEST = 1.7e308  # below the largest float, so that no size is infinite
 
 
@@ -279,8 +280,9 @@ def _strongest(noise: Sequence[ChangePoint]) -> list[ChangePoint]:
 
 
 def amount(level: float, points: Points) -> float:
-    """That of a level in the units of the points."""
-    return bounded(float(level) * points.unit + points.origin)
+    """That of a level in the units of the points, exactly 0 where the difference is what rounding left of 0."""
+    value = float(level) * points.unit + points.origin
+    return bounded(value) if abs(value) > _ROUNDING * abs(points.origin) else 0.0
 
 
 def bounded(value: float) -> float:

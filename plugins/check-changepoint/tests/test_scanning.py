@@ -55,6 +55,18 @@ def test_a_change_has_everything_a_reader_needs() -> None:
     assert "undone" not in down.evidence
 
 
+def test_a_level_of_zero_is_zero() -> None:
+    random = np.random.default_rng(1)
+    measured = [list(0.1 * random.normal(1, 0.01, 5)) for _ in range(10)]
+    zeros = [[0.0] * 5 for _ in range(10)]
+    up, down = (
+        next(change for change in _scan(series(values)) if change.kind == kind)
+        for values, kind in ((zeros + measured, "degradation"), (measured + zeros, "optimization"))
+    )
+    assert (up.baseline_value, up.ratio) == (0.0, None)
+    assert (down.target_value, down.ratio) == (0.0, None)
+
+
 def test_higher_may_be_better() -> None:
     kinds = [change.kind for change in _scan(series(VALUES, better="higher"))]
     assert kinds == ["optimization", "degradation", "optimization"]
