@@ -23,6 +23,7 @@ BASELINES = (FIRST, MEDIAN)
 # A change of 2 % at the end of the colours would look like one of 50 %; beyond 4 times all are alike.
 _LEAST, _MOST = 1.1, 4.0
 _NOTE = 72  # characters
+_LEAST_RATIO = 1e-12  # of 0, so that it has a logarithm
 
 
 @attrs.frozen
@@ -38,13 +39,13 @@ class Row:
 
     def ratio(self, at: int) -> float | None:
         value = self.values[at]
-        return None if value is None else value / self.baseline
+        return None if value is None else max(value / self.baseline, _LEAST_RATIO)
 
     @property
     def farthest(self) -> float:
         """How far the newest values are from the baseline, as a logarithm."""
-        newest = next((value for value in reversed(self.values) if value is not None), self.baseline)
-        return abs(math.log(newest / self.baseline))
+        newest = next(ratio for at in reversed(range(len(self.values))) if (ratio := self.ratio(at)) is not None)
+        return abs(math.log(newest))
 
 
 @attrs.frozen
@@ -67,14 +68,22 @@ class Grid:
         return machines.scale_text(most) if most else ""
 
     @property
+    def reference(self) -> str:
+        """What the changes are from."""
+        has_zero = any(value == 0 for row in self.rows for value in row.values)
+        return f"{self.baseline} value above 0" if has_zero else f"{self.baseline} value"
+
+    @property
     def finding(self) -> str:
         first = self.rows[0]
         newest = next(ratio for at in reversed(range(len(self.labels))) if (ratio := first.ratio(at)) is not None)
         left = (
-            f" {plural(self.left_out, 'series', 'series')} without positive values left out." if self.left_out else ""
+            f" {plural(self.left_out, 'series', 'series')} with negative values or none above 0 left out."
+            if self.left_out
+            else ""
         )
         return (
-            f"{first.name} moved farthest, {percent(newest)} from its {self.baseline} value, of "
+            f"{first.name} moved farthest, {percent(newest)} from its {self.reference}, of "
             f"{plural(len(self.rows), 'series', 'series')} over {plural(len(self.labels), 'version')}.{left}"
         )
 
@@ -116,16 +125,16 @@ def _versions(histories: Sequence[MetricHistory]) -> list[MinorVersion]:
 
 
 def _row(series: MetricHistory, name: str, index: dict[str, int], baseline: str) -> Row | None:
-    """None for a series without positive values: it has no ratios."""
+    """None for a series with negative values, or without one above 0: it has no ratios."""
     by_version: dict[int, list[float]] = {}
     factors = machines.factors_of_series(series)
     for point in series.points:
         factor = factors.get(point.environment, 1.0)
-        positive = [value * factor for value in point.values if math.isfinite(value) and value > 0]
-        by_version.setdefault(index[point.version.id], []).extend(positive)
+        amounts = [value * factor for value in point.values if math.isfinite(value)]
+        by_version.setdefault(index[point.version.id], []).extend(amounts)
     values = [statistics.median(by_version[at]) if by_version.get(at) else None for at in range(len(index))]
-    measured = [value for value in values if value is not None and 1e-150 < value < 1e150]
-    if not measured or len(measured) != sum(value is not None for value in values):
+    measured = [value for value in values if value]
+    if not measured or not all(1e-150 < value < 1e150 for value in measured):
         return None
     base = measured[0] if baseline == FIRST else statistics.median(measured)
     return Row(name, unit_text(series), tuple(values), base, len(factors))

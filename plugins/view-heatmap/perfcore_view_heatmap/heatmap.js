@@ -20,7 +20,8 @@ function heatmap(figure, data) {
   canvas.setAttribute("aria-describedby", status.id);
 
   const left = () => (wide < 560 ? MAP.narrow : MAP.label);
-  const ratio = (row, at) => (rows[row].values[at] === null ? null : rows[row].values[at] / rows[row].baseline);
+  // 0 has a logarithm too, as in grid.py.
+  const ratio = (row, at) => (rows[row].values[at] === null ? null : Math.max(rows[row].values[at] / rows[row].baseline, 1e-12));
   const isDark = () => document.documentElement.dataset.theme === "dark";
   const step = (value) => middle + Math.round(middle * Math.max(-1, Math.min(1, Math.log(value) / Math.log(largest))));
 

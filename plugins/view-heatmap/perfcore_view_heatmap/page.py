@@ -22,7 +22,7 @@ def write(made: Grid, *, title: str) -> str:
     """Every text is one that can be shown as it is."""
     rows = [_cells(row) for row in made.rows]
     ends = f"Colours from {percent(1 / made.largest)} (blue, −) to {percent(made.largest)} (orange, +)"
-    legend = f"{ends}, from the {made.baseline} value of each series; a blank is not measured. {made.scale}".strip()
+    legend = f"{ends}, from the {made.reference} of each series; a blank is not measured. {made.scale}".strip()
     main = (
         '<figure id="map" aria-label="Map of changes">'
         f'<div class="still">{picture(made, width=860)}</div><p class="soft">{html.escape(legend)}</p>'

@@ -52,7 +52,7 @@ def _legend(made: Grid, y: float) -> Iterator[str]:
     for at, color in enumerate(_SCALE):
         yield svg.box(_LABEL + 60 + at * 14, y, 14, 12, f"step-{at}", color=color)
     yield svg.text(_LABEL + 54, y + 11, percent(1 / made.largest), "end")
-    yield svg.text(_LABEL + 66 + 14 * len(_SCALE), y + 11, f"{percent(made.largest)} of the {made.baseline} value")
+    yield svg.text(_LABEL + 66 + 14 * len(_SCALE), y + 11, f"{percent(made.largest)} of the {made.reference}")
 
 
 def _fitted(name: str) -> str:

@@ -28,7 +28,7 @@ def lines(made: Grid, *, columns: int | None) -> Iterator[str]:
         yield clip(line, columns) if columns else line
     scale = (made.scale,) if made.scale else ()
     common = f"{made.common}, " if made.common else ""
-    for line in (f"{common}{made.labels[0]} to {made.labels[-1]}, from the {made.baseline} value", *scale, LEGEND):
+    for line in (f"{common}{made.labels[0]} to {made.labels[-1]}, from the {made.reference}", *scale, LEGEND):
         yield clip(line, columns) if columns else line
 
 

@@ -69,6 +69,21 @@ def test_a_ratio_is_to_the_first_version_or_to_the_median() -> None:
     assert [row.ratio(at) for at in range(3)] == [0.5, 1.0, 1.0]
 
 
+def test_an_amount_of_zero_is_measured() -> None:
+    made = (series("vanishes", 1e7, 1e7, 0.0), series("appears", 0.0, 0.0, 1e7))
+    assert [line.partition("  |")[2] for line in shown(*made, width=80).splitlines()[:2]] == [
+        "==_|  -100.0 %",
+        "__=|  +0.0 %",
+    ]
+    page = shown(*made, format="html")
+    assert "cpu of vanishes moved farthest, −100.0 % from its first value above 0" in page
+    cells = re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", page)
+    at = cells.index("cpu of vanishes")
+    assert cells[at + 1 : at + 5] == ["0 ns", "−100.0 %", "−100.0 %", "+0.0 %"]
+    mixed = shown(*made, series("mixed", 1e7, -1e7), series("zero", 0.0, 0.0), format="html")
+    assert "2 series with negative values or none above 0 left out." in mixed
+
+
 def test_the_ends_of_the_colours_are_opposite() -> None:
     assert palette.change_step(2.0, 2.0) == 2 * palette.CHANGE_STEPS
     assert palette.change_step(0.5, 2.0) == 0
@@ -97,7 +112,7 @@ def test_series_of_other_versions_are_lined_up() -> None:
 @pytest.mark.parametrize("level", [0.0, -1.0, 1e308, 5e-324, float("inf")])
 def test_series_without_ratios_are_left_out_and_said(level: float) -> None:
     odd = series("odd", level, level)
-    assert "1 series without positive values left out" in shown(EVERY[1], odd, format="html")
+    assert "1 series with negative values or none above 0 left out" in shown(EVERY[1], odd, format="html")
     with pytest.raises(NotFoundError, match="no series has positive values"):
         shown(odd)
 
