@@ -162,7 +162,8 @@ def _small(
 
 
 def _ratios(suite: Suite) -> dict[int, list[float]]:
-    return {number: [c.after / c.before for c in changes] for number, changes in enumerate(suite.changes) if changes}
+    ratios = [[c.after / c.before if c.before else math.inf for c in changes] for changes in suite.changes]
+    return {number: of_series for number, of_series in enumerate(ratios) if of_series}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -252,6 +253,7 @@ def test_what_has_no_part_in_the_machine_changes_by_all_of_it_beside_a_step() ->
     found = detect_many([*suite[:7], counts, nothing])
     assert _places(found) == {7: [12], 8: [12]}
     assert _ratios(found)[7] == [pytest.approx(8 / 7)]
+    assert _ratios(found)[8][0] == math.inf
     assert found.changes[8][0].before == pytest.approx(0, abs=1e-6)
     assert found.machine.moved == ((0, 1, 2, 3, 4, 5, 6),)
 
