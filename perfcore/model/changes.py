@@ -106,7 +106,7 @@ class Change(Record, frozen=True, kw_only=True):
     same level, `machine` a change of what measured and not of the code. `ratio` is target over baseline with the
     interval `low` to `high` at the level `confidence`; `p_value` is that of the test, where there was one. `evidence`
     says in words what the verdict rests on; `needed` is how many interleaved pairs would tell, where that can be said
-    of a `cannot tell`, and `reason` in a few words why it cannot (`5 of 6 pairs`), or what may explain a `machine`.
+    of a `cannot tell`, and `reason` in a few words why it cannot (`too few runs`), or what may explain a `machine`.
     `id` stays the same when later data move the estimate.
 
     `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first

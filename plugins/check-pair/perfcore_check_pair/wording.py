@@ -130,8 +130,8 @@ def too_few(paired: bool, fewest: int, fewest_runs: int, settings: PairSettings)
 
 
 def counted(count: int, fewest: int, paired: bool) -> str:
-    """`5 of 6 interleaved pairs`, `1 of 4 runs`: how many there are of those that a verdict takes."""
-    return f"{count} of {plural(fewest, 'interleaved pair' if paired else 'run')}"
+    """`too few interleaved pairs: 5 of at least 6`, for a row of a table."""
+    return f"too few {'interleaved pairs' if paired else 'runs'}: {count} of at least {fewest}"
 
 
 def unclear(needed: int | None, paired: bool, apart: bool, busy: bool) -> str:

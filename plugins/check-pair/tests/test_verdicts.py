@@ -98,7 +98,7 @@ def test_three_pairs_never_show_a_change_and_say_how_many_would(pairs: int, kind
     change = _check(_scaled(1, pairs), _scaled(3, pairs))["cpu"]
     assert change.kind == kind
     assert change.ratio == pytest.approx(3)
-    assert (change.needed, change.reason) == (6, f"{pairs} of 6 interleaved pairs")
+    assert (change.needed, change.reason) == (6, f"too few interleaved pairs: {pairs} of at least 6")
     assert (
         "takes 6 interleaved pairs or more (4 where every run of one side is far beyond the other's" in change.evidence
     )
@@ -109,7 +109,7 @@ def test_few_pairs_show_a_change_far_beyond_their_noise(pairs: int) -> None:
     """All of 5 runs beyond all of 5 others is one of 126 orders in either direction."""
     kinds = {factor: _check(_scaled(1, pairs), _scaled(factor, pairs))["cpu"] for factor in (1.0, 1.02, 1.86, 0.5)}
     assert [change.kind for change in kinds.values()] == ["cannot tell", "cannot tell", "degradation", "optimization"]
-    assert kinds[1.02].reason == f"{pairs} of 6 interleaved pairs"
+    assert kinds[1.02].reason == f"too few interleaved pairs: {pairs} of at least 6"
     assert kinds[1.86].p_value == pytest.approx({4: 2 / 70, 5: 2 / 252}[pairs])
     assert kinds[1.86].evidence.endswith(
         "all of it more than 2 %, and every run of one side beyond every run of the other"
@@ -121,7 +121,9 @@ def test_few_pairs_with_one_run_among_those_of_the_other_side_show_nothing() -> 
     assert _check(_scaled(1, 5), mixed)["cpu"].kind == "cannot tell"
 
 
-@pytest.mark.parametrize(("runs", "reason"), [(1, "1 of 4 runs"), (3, "3 of 4 runs")])
+@pytest.mark.parametrize(
+    ("runs", "reason"), [(1, "too few runs: 1 of at least 4"), (3, "too few runs: 3 of at least 4")]
+)
 def test_too_few_runs_in_blocks_say_how_many_would_do(runs: int, reason: str) -> None:
     assert _check(_scaled(1, runs), _scaled(3, runs), in_turn=False)["cpu"].reason == reason
 

@@ -324,11 +324,12 @@ def test_benchmarks_that_cannot_be_told_are_not_called_no_slower(project: Projec
     """One was not measured for the newest version, and nothing is known of the other."""
     newest = measure(project, {"./steady": lambda _: 4_000_000, "./other": lambda _: 4_000_000}, versions=2)[-1]
     branch = Site(open_repository(project.path).repository).branch
-    verdict = Change(id="1", kind="cannot tell", metric="wall", target=newest[:10], reason="5 of 6 pairs")
+    reason = "too few runs: 3 of at least 4"
+    verdict = Change(id="1", kind="cannot tell", metric="wall", target=newest[:10], reason=reason)
     first, second = (row for row in branch.series if row.primary)
     series = replace(first, changes=(verdict,)), replace(second, changes=(), newest=0)
     said = sentences.overview(data.overview(replace(branch, series=series)))
-    assert said == "That cannot be told yet of 1 benchmark: 5 of 6 pairs; 1 other was not measured."
+    assert said == "That cannot be told yet of 1 benchmark: too few runs; 1 other was not measured."
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ CHANGES = (
     change(1, ratio=1.05),
     change(2, "same", 1.001),
     change(3, "optimization", 0.5),
-    change(4, "cannot tell", 1.01, reason="5 of 6 pairs", needed=40),
+    change(4, "cannot tell", 1.01, reason="too few runs: 3 of at least 4", needed=40),
     change(5, ratio=1.3),
     change(6, "degradation", 1.9, primary=False),
     change(7, "cannot tell", None),
@@ -93,7 +93,7 @@ def test_a_row_has_the_verdict_its_size_and_the_reason() -> None:
     assert by_name["bench 1"][1] == "△\N{NO-BREAK SPACE}slower"
     assert by_name["bench 1"][8] == "accepted: needed for safety"
     assert by_name["bench 5"][8] == "confirmed by Ann: seen <again>"
-    assert by_name["bench 4"][8] == "5 of 6 pairs; about 40 interleaved pairs would tell"
+    assert by_name["bench 4"][8] == "too few runs: 3 of at least 4; about 40 interleaved pairs would tell"
     assert by_name["bench 7"][3] == "-"
 
 
