@@ -30,6 +30,7 @@ class MeasuredEnvironment(msgspec.Struct, frozen=True, array_like=True):
 class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one benchmark or command over the branch. Positions count the measured versions, from the oldest.
 
+    `points` are the versions of its configuration, `measured` those with a value of it.
     `newest` is the last position with a value, which is `median` of `runs` runs; `spark` is the series reduced to at
     most 120 values, `noise` its relative standard deviation from version to version, and `spread` that of the runs of a
     version; `sessions` counts those of the newest versions. `primary` says that its metric decides. `is_short` says
@@ -45,6 +46,7 @@ class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     better: Literal["lower", "higher"]
     primary: bool
     points: int
+    measured: int
     first: int
     newest: int
     median: float | None

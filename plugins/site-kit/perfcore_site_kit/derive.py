@@ -175,6 +175,7 @@ def _row(scanned: ScannedSeries, medians: Sequence[float | None], shape: Sequenc
         better=series.better,
         primary=scanned.primary,
         points=len(line.versions),
+        measured=len(medians) - medians.count(None),
         first=line.versions[0].position,
         newest=line.versions[newest].position,
         median=medians[newest],

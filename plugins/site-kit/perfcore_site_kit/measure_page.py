@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from markupsafe import Markup
-from perfcore_view_kit.form import shown
+from perfcore_view_kit.form import quantity, shown
 from perfcore_view_kit.table import Cell, table
 
 from perfcore.analysis import check_drivers, note_keys
@@ -98,7 +98,13 @@ def _facts(view: View, version: str, environment: str) -> tuple[tuple[str, str],
         machine = repository.store.load(entry.profile).machine if entry is not None else {}
     except PerfError:
         return ()
-    return tuple((name, shown(str(machine[name]), 60)) for name in _FACTS if name in machine)
+    return tuple((name, _fact(name, machine[name])) for name in _FACTS if name in machine)
+
+
+def _fact(name: str, fact: object) -> str:
+    if name == "memory" and isinstance(fact, int):
+        return quantity(fact, "B")
+    return shown(str(fact), 60)
 
 
 def _calibration(view: View) -> tuple[str, ...]:
@@ -121,7 +127,7 @@ def _table(view: View, primary: tuple[SeriesRow, ...]) -> str:
             Cell(sentences.share(row.spread), row.spread),
             Cell(f"{row.runs}{' (few)' if row.runs < FEW else ''}", row.runs),
             Cell(str(row.sessions or "unknown"), row.sessions),
-            Cell(f"{row.points:,}", row.points),
+            Cell(f"{row.measured:,}", row.measured),
             Cell(plural(len(row.environments), "environment"), len(row.environments)),
         ]
         for row in primary

@@ -70,7 +70,8 @@ def _row(view: View, state: SeriesState, is_drawn: bool, is_alone: bool) -> list
 
 def _status(state: SeriesState) -> str:
     decision = f", {state.decision}" if state.decision else ""
-    return f"{sentences.SIGNS[state.status]} {state.status}{decision}"
+    verdict = f"{sentences.SIGNS[state.status]} {state.status}".replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{verdict}{decision}"
 
 
 def _since(view: View, state: SeriesState) -> Cell:
@@ -78,6 +79,7 @@ def _since(view: View, state: SeriesState) -> Cell:
     change = state.change
     if change is None or state.since is None:
         return Cell("")
-    ago = f", {plural(state.since, 'version')} ago" if state.since else ", the newest"
+    ago = f"{plural(state.since, 'version')} ago" if state.since else "the newest"
     path = PagePath(paths.CHANGE, (paths.part(change.id),))
-    return Cell(f"{shown(change.target)}{ago}", float(state.since), link=view.link(path))
+    ago = ago.replace(" ", "\N{NO-BREAK SPACE}")
+    return Cell(f"{shown(change.target)}, {ago}", float(state.since), link=view.link(path))

@@ -83,7 +83,9 @@ def series(state: SeriesState) -> str:
     if state.status == "inconclusive" and state.reason and not row.is_short:
         return f"Not known: {shown(state.reason)}; {current}."
     if change is None:
-        reason = "its history is too short to tell" if row.is_short else f"no change in {plural(row.points, 'version')}"
+        reason = (
+            "its history is too short to tell" if row.is_short else f"no change in {plural(row.measured, 'version')}"
+        )
         return f"{'Not known' if row.is_short else 'No'}: {reason}; {current}."
     answer = {"slower": "Yes", "faster": "No"}.get(state.status, "No")
     accepted = f", which is {SILENT[state.decision]}" if state.decision in SILENT else ""

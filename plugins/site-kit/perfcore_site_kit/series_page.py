@@ -107,7 +107,7 @@ def whole_chart(branch: Branch, row: SeriesRow, level: Level) -> ChartData:
     lasts = [branch.versions[end - 1] for end in ends]
     return ChartData(
         title="The whole history",
-        finding=f"{plural(row.points, 'version')} in groups of {level.size}.",
+        finding=f"{plural(row.measured, 'version')} in groups of {level.size}.",
         unit=shown(row.unit, 16),
         axis=f"groups of {level.size} versions",
         labels=[shown(version.id[:10]) for version in firsts],
@@ -150,7 +150,7 @@ def _releases(branch: Branch, level: Level) -> list[Rule]:
 
 def _facts(branch: Branch, state: data.SeriesState) -> list[tuple[str, str]]:
     row = state.row
-    measured = f"{row.points:,} of {len(branch.versions) - row.first:,} versions"
+    measured = f"{row.measured:,} of {len(branch.versions) - row.first:,} versions"
     # It has no unit, and is the number that the overview of a suite shows.
     meaning = ": CPU time as a multiple of that of a fixed loop" if row.metric == RELATIVE else ""
     facts = [

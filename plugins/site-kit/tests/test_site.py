@@ -80,6 +80,22 @@ def test_a_metric_without_a_unit_says_what_it_is_a_multiple_of(project: Project)
     assert "|relative: CPU time as a multiple of that of a fixed loop, lower is better|" in page
 
 
+def test_a_benchmark_that_came_later_counts_its_own_versions(project: Project) -> None:
+    history = open_repository(project.path)
+    for number in range(12):
+        amounts = {"parse": [100, 101, 102], **({"write": [7, 7, 8]} if number >= 8 else {})}
+        history.register(history.save(suite(amounts, created=CREATED + number)), project.commit(f"Change {number}"))
+    site = Site(history.repository)
+    row = next(row for row in site.branch.series if row.name == "write")
+    page = words(site, row.path)
+    assert "No: no change in 4 versions; " in page
+    assert "|4 of 12 versions|" in page
+    trust = re.sub(r"[|\s]+", "|", words(site, PagePath(paths.MEASURE)))
+    assert "write:|cpu|" in trust
+    assert re.search(r"write:\|cpu\|.*?\|4\|1\|environment", trust)
+    assert "memory|16|GiB" in trust
+
+
 def test_rows_of_a_command_that_two_collectors_measured_are_told_apart(project: Project) -> None:
     history, version = open_repository(project.path), project.commit("Measured twice")
     for made in (timed(runs=9), replace_profile(sampled(), header=timed().header, config_id="c1" * 20)):
