@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from msgspec.structs import asdict, replace
+from perfcore_view_kit import history_chart
 from perfcore_view_kit.chart import ChartOptions
 from perfcore_view_kit.form import with_minus
 
@@ -109,7 +110,7 @@ def _facts(change: Change, item: data.ListedChange) -> list[tuple[str, str]]:
     facts = [
         ("Size", sentences.size_of(change)),
         ("Interval", f"{sentences.interval(change)}{level}" if sentences.interval(change) else ""),
-        ("Levels", sentences.levels(change)),
+        ("Levels", history_chart.levels_of(change)),
         ("State", sentences.status_of(item)),
         ("Evidence", with_minus(change.evidence)),
         ("Reason", change.reason),

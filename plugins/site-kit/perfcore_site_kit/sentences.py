@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfcore_view_kit import history_chart
 from perfcore_view_kit.form import percent, quantity, shown, signed
 
 from perfcore.analysis import verdict_text
@@ -185,14 +186,6 @@ def share(ratio: float | None) -> str:
     return f"{100 * ratio:.{digits}f} %"
 
 
-def levels(moved: Change) -> str:
-    """`5 ms → 10 ms`."""
-    if moved.baseline_value is None or moved.target_value is None:
-        return ""
-    before, after = (quantity(level, shown(moved.unit, 16)) for level in (moved.baseline_value, moved.target_value))
-    return f"{before} → {after}"
-
-
 def group(listed: Sequence[ListedChange]) -> str:
     """The changes of one range of versions in a few words."""
     worse = sum(item.change.kind in WORSE for item in listed)
@@ -204,10 +197,8 @@ def group(listed: Sequence[ListedChange]) -> str:
 
 
 def size_of(change: Change | None) -> str:
-    """`+4.2 %`, empty where a change has no size that readers expect."""
-    if change is None or change.ratio is None or change.kind == "variance":
-        return ""
-    return percent(change.ratio)
+    """Empty where there is no change."""
+    return "" if change is None else history_chart.size_of(change)
 
 
 def interval(change: Change | None) -> str:

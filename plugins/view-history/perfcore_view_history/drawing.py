@@ -97,7 +97,7 @@ def _row(change: Change, subjects: Mapping[str, str], decision: str) -> tuple[st
         _MARKS.get(change.kind, ""),
         verdict_text.word(change),
         printable(change.target),
-        percent(change.ratio) if sized and change.ratio is not None else "",
+        _size(change) if sized else "",
         interval if sized else "",
         clip(printable(subjects.get(change.target, "")), _SUBJECT),
         _range(change),
@@ -105,6 +105,14 @@ def _row(change: Change, subjects: Mapping[str, str], decision: str) -> tuple[st
         f"(undone in {printable(change.undone[:SHORT])})" if change.undone else "",
         f"({decision})" if decision else "",
     )
+
+
+def _size(change: Change) -> str:
+    """`+4.2 %`, or the levels where these have no ratio."""
+    if change.ratio is not None:
+        return percent(change.ratio)
+    levels = (change.baseline_value, change.target_value)
+    return "" if None in levels else " → ".join(printable(quantity(level, change.unit)) for level in levels)
 
 
 def _machine(change: Change) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from perfcore_testing import histories
 from perfcore_testing.output import FakeOutput
 from perfcore_view_history import HistorySettings, HistoryView
-from perfcore_view_kit.history_chart import finding
+from perfcore_view_kit.history_chart import change_text, finding
 
 from perfcore.model import MetricHistory, ViewData
 from perfcore.model.record import replace
@@ -33,6 +33,17 @@ def test_the_line_has_a_level_for_each_version_and_a_mark_below_each_change() ->
 def test_a_change_of_several_versions_says_between_which_it_came() -> None:
     (line,) = (line for line in shown(histories.changed()).splitlines() if "faster" in line)
     assert line.endswith("came between 0909090909 and 0a0a0a0a0a")
+
+
+def test_a_step_from_zero_says_its_levels() -> None:
+    step = histories.change(2, ratio=None, low=None, high=None, baseline_value=0.0)
+    series = histories.history([0.0, 0.0, 1.2e7, 1.2e7], changes=(step,))
+    (line,) = (line for line in shown(series).splitlines() if "slower" in line)
+    assert "  0 ns → 12 ms  " in line
+    assert change_text(step) == "0 ns → 12 ms"
+    assert finding(series).startswith("1 regression stands, the last at 0202020202: slower (0 ns → 12 ms).")
+    spread = replace(step, kind="variance")
+    assert "→" not in shown(replace(series, changes=(spread,))) + change_text(spread)
 
 
 def test_a_function_names_its_metric_and_versions_without_it_are_counted() -> None:

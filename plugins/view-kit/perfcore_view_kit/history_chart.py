@@ -164,7 +164,7 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
             return f"{became}; what came with {shown(untold[-1].target)} cannot be told. {newest}"
         return f"{became if series.changes else 'No change was reported'}. {newest}"
     newest_regression = regressions[-1]
-    size = f" ({percent(newest_regression.ratio)})" if newest_regression.ratio is not None else ""
+    size = f" ({size_of(newest_regression)})" if size_of(newest_regression) else ""
     words = verdict_text.word(newest_regression)
     count = (
         f"{plural(len(regressions), 'regression')} stands"
@@ -176,9 +176,7 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
 
 def change_text(change: Change) -> str:
     """The size of a change with its interval, and what became of it."""
-    parts = []
-    if change.ratio is not None and change.kind != "variance":
-        parts.append(percent(change.ratio))
+    parts = [size_of(change)] if size_of(change) else []
     if change.low is not None and change.high is not None and change.kind != "variance":
         level = f" at {100 * change.confidence:.3g} %" if change.confidence else ""
         parts.append(f"({percent(change.low)} to {percent(change.high)}{level})")
@@ -187,6 +185,19 @@ def change_text(change: Change) -> str:
     if change.undone:
         parts.append(f"undone in {shown(change.undone[:SHORT])}")
     return " ".join(parts)
+
+
+def size_of(change: Change) -> str:
+    """`+4.2 %`, or the levels where these have no ratio; empty where a change has no size that readers expect."""
+    if change.kind == "variance":
+        return ""
+    return levels_of(change) if change.ratio is None else percent(change.ratio)
+
+
+def levels_of(change: Change) -> str:
+    """`5 ms → 10 ms`."""
+    levels = change.baseline_value, change.target_value
+    return "" if None in levels else " → ".join(quantity(level, shown(change.unit, _UNIT)) for level in levels)
 
 
 def _line_names(series: MetricHistory) -> list[str]:
