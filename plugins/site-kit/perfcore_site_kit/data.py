@@ -25,11 +25,12 @@ class SeriesState(msgspec.Struct, frozen=True, kw_only=True):
     """A series with what became of it. `change` is the last one that stands, `since` how many measured versions it is
     old; `decision` is the state by which it fails no check, where there is one. `behind` is by how many versions its
     newest value is older than the newest measured version. `reason` says in a few words why it is inconclusive, if it
-    is."""
+    is, and `undecided` is the change that cannot be told, where a check named one."""
 
     row: SeriesRow
     status: Status
     reason: str
+    undecided: Change | None
     change: Change | None
     decision: str
     since: int | None
@@ -109,10 +110,12 @@ def state_of(branch: Branch, row: SeriesRow) -> SeriesState:
     change = last_change(branch, row)
     position = branch.at(change) if change is not None else -1
     status = _status(branch, row, change)
+    undecided_change = _undecided_change(branch, row) if status == "inconclusive" else None
     return SeriesState(
         row=row,
         status=status,
-        reason=_reason(branch, row) if status == "inconclusive" else "",
+        reason=_reason(undecided_change) if status == "inconclusive" else "",
+        undecided=undecided_change,
         change=change,
         decision=silencing_state(change, branch.accepted, branch.decided) if change is not None else "",
         since=branch.newest - position if change is not None and position >= 0 else None,
@@ -152,12 +155,17 @@ def _newest_verdicts(branch: Branch, row: SeriesRow) -> list[Change]:
     return [verdict for verdict in row.changes if verdict.target == newest[: len(verdict.target)]]
 
 
-def _reason(branch: Branch, row: SeriesRow) -> str:
+def _undecided_change(branch: Branch, row: SeriesRow) -> Change | None:
+    """What a check cannot tell, and why."""
+    verdicts = [*_newest_verdicts(branch, row), *reversed(_undecided(branch, row, last_change(branch, row)))]
+    return next((verdict for verdict in verdicts if verdict.kind == "cannot tell" and verdict.reason), None)
+
+
+def _reason(undecided_change: Change | None) -> str:
     """Why the check cannot tell, without the number of pairs that would decide it. A check that was not made, or gives
     no reason, had too little to look at."""
-    verdicts = [*_newest_verdicts(branch, row), *reversed(_undecided(branch, row, last_change(branch, row)))]
-    reasons = (verdict.reason.partition(":")[0] for verdict in verdicts if verdict.kind == "cannot tell")
-    return next(filter(None, reasons), "too few versions or runs")
+    reason = undecided_change.reason.partition(":")[0] if undecided_change is not None else ""
+    return reason or "too few versions or runs"
 
 
 def _rank(state: SeriesState) -> tuple[object, ...]:

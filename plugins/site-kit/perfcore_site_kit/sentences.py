@@ -82,7 +82,9 @@ def series(state: SeriesState) -> str:
     if state.status == "not measured":
         return f"It was last measured {plural(state.behind, 'version')} ago; then {current.replace(' now', '')}."
     if state.status == "inconclusive" and state.reason and not row.is_short:
-        return f"Not known: {shown(state.reason)}; {current}."
+        size = size_of(state.undecided)
+        step = f"{size} since {shown(state.undecided.target)}, " if state.undecided is not None and size else ""
+        return f"Not known: {step}{shown(state.reason)}; {current}."
     if change is None:
         reason = (
             "its history is too short to tell" if row.is_short else f"no change in {plural(row.measured, 'version')}"

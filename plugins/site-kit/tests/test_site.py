@@ -371,6 +371,11 @@ def test_a_step_of_the_history_that_may_be_the_machine_is_not_called_no_change(
     (state,) = data.overview(stepped).primary
     assert state.status == status
     assert sentences.series(state).startswith(f"Not known: {reason}; " if status == "inconclusive" else "No: no change")
+    sized = replace(step, ratio=1.08)
+    sized_series = tuple(replace(row, changes=(sized,)) for row in branch.series)
+    (state,) = data.overview(replace(stepped, series=sized_series)).primary
+    if status == "inconclusive":
+        assert sentences.series(state).startswith(f"Not known: +8.0 % since {target[:10]}, {reason}; ")
 
 
 @pytest.mark.parametrize(
