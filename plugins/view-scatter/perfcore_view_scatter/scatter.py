@@ -96,7 +96,9 @@ def summary(made: Scatter) -> str:
     """The range of the largest group in a sentence."""
     first = made.groups[0]
     low, high = min(first.runs), max(first.runs)
-    ends = (quantity(statistics.median(first.runs[x]), made.unit) for x in (low, high))
+    ends = [quantity(statistics.median(first.runs[x]), made.unit) for x in (low, high)]
+    if low == high:
+        return f"{made.metric} of {first.name} is {ends[0]} at {made.parameter} {quantity(low, made.parameter_unit)}."
     steps = " to ".join(quantity(x, made.parameter_unit) for x in (low, high))
     fit = f", {first.fit.words}" if first.fit else ""
     return f"{made.metric} of {first.name} goes from {' to '.join(ends)} over {made.parameter} {steps}{fit}."

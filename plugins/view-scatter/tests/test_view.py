@@ -78,6 +78,17 @@ def test_every_form_has_every_value_of_the_parameter() -> None:
     assert "cpu of parse goes from 20.6 µs to 412 µs over n 10 to 200." in page.partition("<figure")[0]
     assert page.count("goes from") == 1
     assert shown(suite(*"abcdefgh"), format="html").count("cpu of a goes from") > 1
+
+
+def test_a_group_with_one_value_of_the_parameter_goes_nowhere() -> None:
+    names, sizes = ["large", "large", "small", "small"], [200, 200, 10, 20]
+    columns = [
+        column("benchmark", names, role="benchmark"),
+        column("n", sizes, role="benchmark"),
+        column("cpu", [4e6, 4e6, 1e3, 2e3], unit="ns", role="value"),
+    ]
+    page = shown(profiles.profile({"resources": table("resources", columns)}), format="html")
+    assert "cpu of large is 4 ms at n 200." in page.partition("<figure")[0]
     ElementTree.fromstring(shown(suite("sort"), format="svg"))
 
 
