@@ -6,7 +6,6 @@ const FONT = "12px system-ui, -apple-system, 'Segoe UI', sans-serif";
 const PAGE_OF_ROWS = 50;
 const ROOT = 0;
 const MAP = 36; // pixels of the map
-const PAPER = 718; // pixels of a line on paper: A4 with margins of a centimetre
 const PATH_LEVELS = 60, PATH_CHILDREN = 20; // of the tree of elements: a deep stack has thousands
 
 // The data: see pack.py for how they are written.

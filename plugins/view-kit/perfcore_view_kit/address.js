@@ -1,9 +1,5 @@
 // The address of the page holds what is shown, and the theme, which everybody may switch.
 
-// Pixels of a line on paper: A4 with margins of a centimetre. Some browsers have a page still as wide as the window when
-// they say that it is to be printed.
-const PAPER = 718;
-
 const address = (() => {
   let words = new URLSearchParams(location.hash.slice(1));
   const listeners = [];

@@ -1,3 +1,7 @@
+// Pixels of a line on paper: A4 with margins of a centimetre. Some browsers have a page still as wide as the window when
+// they say that it is to be printed.
+const PAPER = 718;
+
 // Elements of the page.
 
 const $ = (id) => document.getElementById(id);
