@@ -52,9 +52,14 @@ def test_a_line_has_the_medians_the_change_and_the_judgement(kind: ChangeKind, w
 
 def test_reasons_are_told_once_with_the_number_of_tests() -> None:
     doubtful = [change("cannot tell", f"test_{name}", reason="too much noise: measure about 7 pairs") for name in "ab"]
-    texts = [line.text for line in lines(result(*doubtful, change("cannot tell", "test_c", reason="3 of 4 runs")), 80)]
+    texts = [
+        line.text
+        for line in lines(
+            result(*doubtful, change("cannot tell", "test_c", reason="too few runs: 3 of at least 4")), 80
+        )
+    ]
     assert "inconclusive: too much noise (2 tests)" in texts
-    assert "inconclusive: 3 of 4 processes (1 test)" in texts
+    assert "inconclusive: too few processes (1 test)" in texts
     assert "interleaved runs tell more: perf collect pytest -v b7f5b28871 -v HEAD --add ." in texts
 
 
