@@ -117,3 +117,41 @@ def test_benchmarks_of_other_numbers_of_runs_and_commands_without_any_stay() -> 
     assert adjusted[0].values != suite[0].values
     commands = [replace(series, resource="") for series in suite]
     assert run_factor.without(commands) == commands
+
+
+def _of_jobs(seed: int, benchmarks: int, of_machine: float = 0.0, of_code: float = 0.0) -> list[Series]:
+    """Thirty versions, each measured by its own job and by the next one. From the eighteenth on, the machine is slower,
+    or the code of all benchmarks is."""
+    random = np.random.default_rng([seed, benchmarks])
+    offsets = 0.005 * random.standard_normal(30) + math.log1p(of_machine) * (np.arange(30) >= 18)
+    levels = 0.005 * random.standard_normal((benchmarks, 30)) + math.log1p(of_code) * (np.arange(30) >= 18)
+    jobs = [[version, version + 1] if version < 29 else [version] for version in range(30)]
+
+    def runs(benchmark: int, version: int) -> tuple[float, ...]:
+        of_jobs = [
+            levels[benchmark, version] + offsets[job] + 0.01 * random.standard_normal(5) for job in jobs[version]
+        ]
+        return tuple(np.exp(np.concatenate(of_jobs)).tolist())
+
+    return [
+        Series(
+            config_id="suite",
+            metric="cpu",
+            unit="s",
+            resource=f"benchmark{number}",
+            versions=tuple(f"{version:010d}" for version in range(30)),
+            environments=("machine",) * 30,
+            values=tuple(runs(number, version) for version in range(30)),
+            sessions=tuple(tuple((f"job {job}", 5) for job in of_version) for of_version in jobs),
+        )
+        for number in range(benchmarks)
+    ]
+
+
+@pytest.mark.parametrize("benchmarks", [4, 8])
+def test_jobs_tell_a_slower_machine_from_code_that_is_slower_in_all_benchmarks(benchmarks: int) -> None:
+    for seed in range(3):
+        of_machine = [c for changes in _changes(_of_jobs(seed, benchmarks, of_machine=0.08)) for c in changes]
+        assert {(change.kind, change.reason) for change in of_machine} == {("cannot tell", "came with a session")}
+        of_code = [[c.kind for c in changes] for changes in _changes(_of_jobs(seed, benchmarks, of_code=0.08))]
+        assert of_code == [["degradation"]] * benchmarks
