@@ -132,7 +132,7 @@ class ResultsCollector:
 
 
 def _suite(reader: Reader, session: Session, output: Output, ended: Ended) -> Suite:
-    """The results of a run. CommandFailedError with the end of the harness's standard error if there are none."""
+    """The results of a run. CommandFailedError with the end of what the harness wrote if there are none."""
     from perfcore_collect_kit.command import shown
 
     assert session.workspace is not None

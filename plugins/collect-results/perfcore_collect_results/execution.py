@@ -22,8 +22,8 @@ _KEPT = 8 * 1024  # bytes of the end of what the harness wrote; a message shows 
 
 
 class Ended(NamedTuple):
-    """How a run ended: the exit code (negative for a signal), and the end of what the harness wrote beside its
-    results."""
+    """How a run ended: the exit code (negative for a signal), and the end of what the harness wrote to its standard
+    error, or if that is empty to its standard output."""
 
     exitcode: int
     last_words: bytes
@@ -56,7 +56,10 @@ def execute(job: Job, folder: Path, stdout: Path | None, timeout: float | None) 
             timed_out = not _ends_in_time(process, timeout)
         finally:
             _end(process)
-    return Ended(process.returncode, _tail(complaints), timed_out)
+    last_words = _tail(complaints)
+    if stdout and not last_words.strip():  # `go test` has its failures there
+        last_words = _tail(stdout)
+    return Ended(process.returncode, last_words, timed_out)
 
 
 def _reset_signals() -> None:

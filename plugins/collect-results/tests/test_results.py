@@ -72,6 +72,17 @@ def test_a_harness_that_fails_has_no_values_even_if_it_printed_some(measure: Mea
         measure(COMPLAINS.format(google(a=20.0)) + "; sys.exit(3)")
 
 
+def test_a_harness_that_says_its_failure_on_standard_output_is_quoted(measure: MeasureHarness) -> None:
+    script = "print('--- FAIL: BenchmarkSum: the reason'); raise SystemExit(1)"
+    with pytest.raises(CommandFailedError, match=r"exited with code 1 in run 1[^§]*FAIL: BenchmarkSum: the reason"):
+        measure(script)
+
+
+def test_what_is_told_of_a_suite_is_true_of_several_runs(measure: MeasureHarness) -> None:
+    measuring = measure(f"print({google(parse=20.0)!r})", runs=2)
+    assert measuring.session.notes == ["one process measured the whole suite: its values are one run"]
+
+
 def test_results_of_a_failed_harness_count_on_request(measure: MeasureHarness) -> None:
     measuring = measure(f"print({google(a=20.0)!r}); raise SystemExit(1)", on_failure="ignore", runs=2)
     assert [row["cpu"] for row in measuring.rows] == [20, 20]

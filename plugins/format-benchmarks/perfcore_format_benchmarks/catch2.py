@@ -101,7 +101,7 @@ class Catch2Format(FileFormat):
                 harness_version=report.version,
                 suite=self._settings.suite,
                 created=file.modified,
-                notes=("the file has the means of one process: it is one run",),
+                notes=("the file has the means of one process: they are one run",),
             )
         )
 

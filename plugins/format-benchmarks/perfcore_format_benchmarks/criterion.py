@@ -106,7 +106,7 @@ class CriterionFormat:
                 harness="criterion",
                 suite=self._settings.suite,
                 created=newest,
-                notes=("one process measured each benchmark: it is one run",),
+                notes=("one process measured each benchmark: its values are one run",),
             )
             return builder.profile(origin)
         except FormatError as error:

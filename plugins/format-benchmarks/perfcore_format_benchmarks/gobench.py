@@ -99,7 +99,7 @@ class GobenchFormat(FileFormat):
                 created=created,
                 machine=machine(system=facts.get("goos"), arch=facts.get("goarch"), cpu=facts.get("cpu")),
                 commit=commit_of(facts.get("commit")),
-                notes=() if processes > 1 else ("one process measured each package: it is one run",),
+                notes=() if processes > 1 else ("one process measured each package: its values are one run",),
             )
         )
 

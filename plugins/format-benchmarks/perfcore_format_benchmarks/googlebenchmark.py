@@ -92,7 +92,7 @@ class GoogleBenchmarkFormat(FileFormat):
                     host=context.get("host_name"),
                     cpus=context.get("num_cpus"),
                 ),
-                notes=("one process measured the whole suite: it is one run",),
+                notes=("one process measured the whole suite: its values are one run",),
             )
         )
 

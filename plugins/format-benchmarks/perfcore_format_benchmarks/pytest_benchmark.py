@@ -108,7 +108,7 @@ class PytestBenchmarkFormat(FileFormat):
                 machine=_machine(info),
                 commit=commit_of(commit.get("id")),
                 dirty=commit.get("dirty") is True,
-                notes=("one process measured the whole suite: it is one run",),
+                notes=("one process measured the whole suite: its values are one run",),
             )
         )
 

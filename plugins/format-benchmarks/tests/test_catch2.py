@@ -36,7 +36,7 @@ def test_means_are_ns_by_test_case_section_and_name() -> None:
     }
     assert metrics(profile, "sums, of vectors/sum 1000") == {"wall": ("ns", "lower")}
     assert list(profile.tables["benchmarks"]["samples"])[:3] == [20, 20, 20]
-    assert any("it is one run" in note for note in profile.notes)
+    assert any("they are one run" in note for note in profile.notes)
 
 
 def test_a_benchmark_that_threw_is_failed_although_its_case_succeeded() -> None:

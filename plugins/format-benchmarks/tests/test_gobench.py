@@ -91,7 +91,7 @@ def test_a_second_header_of_a_package_is_another_process_and_so_another_run(tmp_
         "example.org/tiny.BenchmarkX[2]": [1.5, 4.5],
         "example.org/other.BenchmarkX[2]": [100],
     }
-    assert not any("it is one run" in note for note in profile.notes)
+    assert not any("its values are one run" in note for note in profile.notes)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_the_amount_of_a_test_is_the_median_of_its_rounds() -> None:
         name: [pytest.approx(nanoseconds(data[fullname]), rel=1e-12)] for name, fullname in expected.items()
     }
     assert metrics(profile, "test_b.py::test_slow") == {"wall": ("ns", "lower")}
-    assert "one process measured the whole suite: it is one run" in profile.notes
+    assert "one process measured the whole suite: its values are one run" in profile.notes
 
 
 def test_the_file_names_version_time_machine_and_interpreter() -> None:
