@@ -34,7 +34,10 @@ def test_options_of_import_stand_before_and_behind_the_file(project: Project) ->
 
 
 def test_a_directory_needs_a_format_that_reads_directories(project: Project) -> None:
-    assert "is a directory" in project.perf("import", ".", code=2).err
+    error = project.perf("import", ".", code=2).err
+    assert "is a directory" in error
+    assert "asv" in error
+    assert "folded" not in error
     assert "reads only files" in project.perf("import", "folded", ".", code=2).err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore import files
-from perfcore.errors import FormatError, UsageError, VersionError
+from perfcore.errors import FormatError, PluginError, UsageError, VersionError
 from perfcore.hookspecs import VersionedProfile
 from perfcore.model import EMPTY, Entry
 from perfcore.model.record import replace
@@ -136,9 +137,16 @@ def _directory_reader(repository: Repository, path: Path, format: str | None, op
     """Nothing is detected in a directory: reading all of it may be long, and it may hold files of several formats."""
     directory = printable(str(path))
     if format is None:
-        formats = ", ".join(repository.plugins.names("format"))
+        formats = ", ".join(_directory_formats(repository))
         raise UsageError(f"{directory} is a directory", hint=f"name its format: perf import FORMAT DIR ({formats})")
     driver = imports.make_format(repository, format, options)
     if not hasattr(driver, "read_all"):
         raise UsageError(f"{directory} is a directory, and the format {format} reads only files")
     return driver
+
+
+def _directory_formats(repository: Repository) -> Iterator[str]:
+    for name in repository.plugins.names("format"):
+        with contextlib.suppress(PluginError):  # a broken format is told where it is named
+            if hasattr(imports.make_format(repository, name), "read_all"):
+                yield name
