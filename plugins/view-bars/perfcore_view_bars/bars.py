@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -15,7 +16,7 @@ from perfcore_view_kit.runs import median_interval
 from perfcore.errors import NotFoundError
 from perfcore.profile import benchmarks
 from perfcore.profile.stacks import NOWHERE, Stacks, references
-from perfcore.text import brief
+from perfcore.text import brief, printable
 
 if TYPE_CHECKING:
     from perfcore.model import Profile, ViewData
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _UNIT = 16  # characters
 _RUN = "run"
-_FUNCTION, _STACK = "function", "stack"
+_FUNCTION, _FILE, _STACK = "function", "file", "stack"
 
 
 @attrs.frozen
@@ -58,10 +59,13 @@ def bars(subject: ViewData, metric: str | None, by: str | None, most: int) -> Ba
         raise NotFoundError("there is no profile to show")
     column = by or _column(profiles)
     tables = [_by_benchmark(profile) if column is None else _by_column(profile, column) for profile in profiles]
-    if column == _FUNCTION:
+    if column in (_FUNCTION, _FILE):
         _fill(profiles, tables)
     if not any(tables):
-        raise NotFoundError(f"no profile has rows by {brief(by)}" if by else "the profiles have no runs with values")
+        if by is None:
+            raise NotFoundError("the profiles have no runs with values")
+        columns = ", ".join(printable(name) for name in dict.fromkeys(itertools.chain(*map(_columns, profiles))))
+        raise NotFoundError(f"no profile has rows by {brief(by)}", hint=f"they have: {columns}" if columns else None)
     drawn_metric = chosen_metric(metric, (key[1] for amounts_of in tables for key in amounts_of))
     unit = next(
         (unit for amounts_of in tables for (_, name), (unit, _) in amounts_of.items() if name == drawn_metric), ""
@@ -108,6 +112,16 @@ def _column(profiles: Sequence[Profile]) -> str | None:
     return None
 
 
+def _columns(profile: Profile) -> Iterator[str]:
+    """The columns by which bars can be drawn."""
+    resources = profile.table("resources")
+    for column in resources.columns if resources is not None else ():
+        if column.name == _STACK and "stacks" in profile.tables:
+            yield from (_FUNCTION, _FILE)
+        elif column.role != "value":
+            yield column.name
+
+
 def _by_column(profile: Profile, name: str) -> _Values:
     """For each value of the column the sums of every metric, one for each run."""
     resources = profile.table("resources")
@@ -123,15 +137,16 @@ def _by_column(profile: Profile, name: str) -> _Values:
 
 def _words(profile: Profile, resources: Table, name: str) -> Sequence[object] | None:
     """The value of the column in each row; None without such a column. The function of a row with a stack is the one
-    whose own code it is."""
+    whose own code it is, and the file is that of the function."""
     if (column := resources.get(name)) is not None:
         return list(column)
-    if name != _FUNCTION or "stacks" not in profile.tables or resources.get(_STACK) is None:
+    if name not in (_FUNCTION, _FILE) or "stacks" not in profile.tables or resources.get(_STACK) is None:
         return None
     stacks = Stacks.of(profile.tables)
     rows = references(resources, _STACK, profile.tables)
     ends = {at: stacks.path(at)[-1] for at in set(rows) - {NOWHERE}}
-    return [stacks.names[ends[at]] if ends.get(at, NOWHERE) != NOWHERE else None for at in rows]
+    texts = stacks.names if name == _FUNCTION else stacks.files
+    return [texts[ends[at]] if ends.get(at, NOWHERE) != NOWHERE else None for at in rows]
 
 
 def _fill(profiles: Sequence[Profile], tables: Sequence[_Values]) -> None:

@@ -14,6 +14,7 @@ from perfcore_testing.output import FakeOutput
 from perfcore_testing.pages import assert_self_contained, violations
 from perfcore_view_bars import BarsSettings, BarsView
 from perfcore_view_bars.bars import bars
+from perfcore_view_kit import form
 
 from perfcore.errors import NotFoundError
 from perfcore.model import Profile
@@ -141,3 +142,20 @@ def test_a_run_without_the_function_took_nothing_in_it() -> None:
     tables = {**made.tables, "resources": table("resources", rows)}
     drawn = bars(profiles.subject(replace(made, tables=tables)), None, None, 40)
     assert [amount and amount.median for (amount,) in drawn.amounts] == [8, 2.5]
+
+
+def test_call_stacks_have_a_bar_for_each_file() -> None:
+    made = bars(profiles.subject(profiles.sampled(1)), None, "file", 40)
+    by_function = bars(profiles.subject(profiles.sampled(1)), None, None, 1000)
+    assert made.title == "samples by file"
+    assert set(made.names) == {
+        form.shown(str(file)) or "(none)" for file in profiles.sampled(1).tables["functions"]["file"]
+    }
+    totals = [sum(amount.median for (amount,) in each.amounts if amount) for each in (made, by_function)]
+    assert totals[0] == totals[1]
+
+
+def test_an_unknown_column_is_an_error_that_names_those_there_are() -> None:
+    with pytest.raises(NotFoundError, match="no profile has rows by 'fiel'") as caught:
+        bars(profiles.subject(profiles.sampled(1)), None, "fiel", 40)
+    assert caught.value.hint == "they have: function, file"

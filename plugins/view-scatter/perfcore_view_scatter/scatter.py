@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from perfcore.profile.table import Column, Table
 
 _RUN = "run"
+_NO_PARAMETERS = (_RUN, "stack")  # the number of a stack says nothing, and is another one in each profile
 _UNIT = 16  # characters
 Runs: TypeAlias = dict[float, tuple[float, ...]]
 """The values of the runs at each value of the parameter."""
@@ -156,7 +157,8 @@ def _values(profile: Profile) -> tuple[Column, ...]:
 def _parameter(profile: Profile) -> str | None:
     """The first column that is no value and holds several numbers: a parameter of a suite, or a size."""
     for column in _columns(profile):
-        if column.role in ("benchmark", "dimension") and column.name != _RUN and len(_distinct(column)) > 1:
+        is_dimension = column.role in ("benchmark", "dimension") and column.name not in _NO_PARAMETERS
+        if is_dimension and len(_distinct(column)) > 1:
             return column.name
     return None
 

@@ -187,3 +187,8 @@ def test_points_are_reached_by_keyboard_in_the_browser(window: Any, tmp_path: Pa
         assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
     assert "sort 20.6 µs, 20 µs to 21.2 µs, 7 runs" in window.run("document.querySelector('p.at').textContent")
     assert window.problems == []
+
+
+def test_the_numbers_of_stacks_are_no_parameter() -> None:
+    with pytest.raises(NotFoundError, match="no column of the profiles is a parameter"):
+        scatter(profiles.subject(profiles.sampled()), None, None, None)
