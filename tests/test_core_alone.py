@@ -78,6 +78,19 @@ def test_the_core_brings_no_plugin_of_its_own(alone: Alone) -> None:
 
 
 @posix
+def test_an_environment_that_is_not_installed_is_told_with_its_distribution(alone: Alone) -> None:
+    script = """
+from perfcore.errors import PluginError
+from perfcore.plugins.registry import Plugins
+try:
+    Plugins().load("environment", "venv")
+except PluginError as error:
+    print(error.hint)
+"""
+    assert f"pip install -e {ROOT}/plugins/environment-python" in alone.python(script).stdout
+
+
+@posix
 def test_a_missing_version_control_system_is_named(alone: Alone) -> None:
     done = alone.run("init", code=5)
     assert "pip install perfcore-vcs-git" in done.stderr

@@ -331,6 +331,7 @@ def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
     if distribution := name.rpartition(":")[0]:
         return PluginError(f"there is no {kind} {name!r}", hint=f"install its distribution: pip install {distribution}")
     usual = {"collector": "collect", "postprocessor": "postprocess", "notifier": "notify"}.get(kind, kind)
-    place = installed.requirement(f"perfcore-{usual}-{name}")
+    stem = "environment-python" if kind == "environment" and not known else f"{usual}-{name}"
+    place = installed.requirement(f"perfcore-{stem}")
     where = f"this one: pip install {place}" if place[:1] == "-" else f"it may be in a distribution such as {place}"
     return PluginError(f"there is no {kind} {name!r}", hint=f"{hint}{'' if hint.endswith('?') else ';'} {where}")

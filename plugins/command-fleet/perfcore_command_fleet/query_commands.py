@@ -67,9 +67,8 @@ def show_report(
     if keep:
         from perfcore_command_fleet.profiles import profile
 
-        console.saved(
-            console.repository.save(profile(console.repository, revision, query, question.name, console)).name
-        )
+        pending = console.repository.save(profile(console.repository, revision, query, question.name, console))
+        console.say(f"saved {pending.name}")
 
 
 def save(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -121,8 +122,9 @@ def test_results_are_profiles_like_others(release: Project, tmp_path: Path) -> N
     release.perf("fleet", "save", "everything", "host=web1|web2")
     release.perf("fleet", "report", "--host", "x", code=2)
     release.perf("fleet", "ingest", *map(str, paths), "--release", "R1", "--host", "web1")
-    release.perf("fleet", "report", "--save")
-    assert "App::work" in release.perf("show", "0@p").out
+    saved = re.search(r"^saved (\S+)$", release.perf("fleet", "report", "--save").err, re.MULTILINE)
+    assert saved is not None
+    assert "App::work" in release.perf("show", saved[1]).out
     release.perf("add", "0@p")
     release.commit("next", source="2")
     release.git("tag", "R2")
