@@ -149,8 +149,7 @@ class History(MeasureCalls):
         return self.repository.tag(at, entry, add=tags) if tags else entry
 
     def postprocess(self, name: Name | Profile, postprocessor: str, **options: Any) -> Any:
-        """A profile derived by a postprocessor; `save` keeps it. PluginError if perfcore-command-derive is not
-        installed."""
+        """A profile derived by a postprocessor; `save` keeps it. PluginError without perfcore-command-derive."""
         return self.command("postprocess", name=name, postprocessor=postprocessor, options=options)
 
     def series(self, metric: str, *, command: str = "*", collector: str = "*", head: str | None = None) -> Table:

@@ -22,8 +22,7 @@ def calibrated(repository: Repository, config_ids: Container[str]) -> Iterator[s
 
 
 def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo, Check]:
-    """The check of this name with its configured options. PluginError that names the distribution where it is not
-    installed."""
+    """The check of this name with its configured options. PluginError names the distribution of a missing one."""
     plugins = repository.plugins
     try:
         return plugins.make(CHECK, name, repository.plugin_options("check", name))

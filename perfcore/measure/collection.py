@@ -16,6 +16,7 @@ import msgspec
 from perfcore.errors import LeftOutError, PerfError, UsageError
 from perfcore.measure import runner
 from perfcore.measure.collect_result import CollectResult, Failure, SavedProfile, summarize
+from perfcore.measure.commands import in_folder
 from perfcore.measure.execution import chosen_executor, executor_name, resolve, runner_context, submit
 from perfcore.measure.request import MeasureRequest, tree_directory, tree_state, version_name
 from perfcore.measure.runner import Context
@@ -120,16 +121,16 @@ class Collection(msgspec.Struct):
 
     def jobs(self) -> tuple[Job, ...]:
         """The jobs of all versions, oldest first; those of the working tree in its directories."""
+        requested = tuple(map(in_folder, self.request.jobs))
         if self.request.versions is None:
             version, dirty = tree_state(self.repository, needed=self.request.register)
             if dirty and self.request.register:
                 raise UsageError("--add: the tree has uncommitted changes", hint="commit them, or name --version HEAD")
-            places = [tree_directory(self.repository.root, job.cwd, None) for job in self.request.jobs]
             return tuple(
-                replace(job, version=version, dirty=dirty, cwd=place)
-                for job, place in zip(self.request.jobs, places, strict=True)
+                replace(job, version=version, dirty=dirty, cwd=tree_directory(self.repository.root, job.cwd, None))
+                for job in requested
             )
-        return tuple(replace(job, version=version) for version in self.request.versions for job in self.request.jobs)
+        return tuple(replace(job, version=version) for version in self.request.versions for job in requested)
 
     def targets(self, jobs: Sequence[Job]) -> list[_Target]:
         """The jobs to measure: with `missing`, those without a registered profile, and a few before many such; with

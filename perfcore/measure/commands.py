@@ -18,7 +18,8 @@ from perfcore.config.documents import Source
 from perfcore.config.trust import command_digest
 from perfcore.errors import StorageError, UsageError
 from perfcore.measure.schedule import split_options
-from perfcore.model import Job, Profile
+from perfcore.model import Header, Job, Profile
+from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
 from perfcore.text import brief, printable
 
@@ -37,6 +38,16 @@ def job(argv: Sequence[str], *, workload: Sequence[str] = (), shell: bool = Fals
     return Job(argv=full_argv, cmd=cmd, args=args, workload=shlex.join(workload), shell=shell)
 
 
+def in_folder(job: Job) -> Job:
+    """The job called by its folder below the root of the tree, too: in another one, the words run something else."""
+    return job if not job.cwd.parts or folder(job) else replace(job, cmd=f"{job.cwd.as_posix()}: {job.cmd}")
+
+
+def folder(of: Job | Header) -> str:
+    """The folder that a command is called by: `svc/one` of `svc/one: ./run`; nothing for the root of the tree."""
+    return of.cmd.rpartition(f": {of.argv[0].removesuffix(f' {of.workload}')}")[0] if of.argv else ""
+
+
 def split(text: str, where: Source | str) -> list[str]:
     """A string as the words a shell would make of it. UsageError where only a shell could run it."""
     try:
@@ -53,10 +64,10 @@ def split(text: str, where: Source | str) -> list[str]:
 
 
 def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
-    """The id of the configuration before postprocessing: command, workload by content, collector, and the
-    type that the collector gave the profile, where it makes several."""
+    """The id of the configuration before postprocessing: command, workload by content, collector, and where they
+    are not the usual ones the folder and the type of the profile, so that older ids stay the same."""
     collector = job.collector.name.rpartition(":")[2]  # the full name of a plugin is no other configuration
-    type_key = {} if type == collector else {"type": type}  # ids from before types counted stay the same
+    unusual = {"folder": folder(job), "type": "" if type == collector else type}
     return environment.config_id(
         {
             "argv": list(job.argv),
@@ -65,7 +76,7 @@ def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
             "workload": _workload_content(job),
             "collector": collector,
             "params": dict(identity),
-            **type_key,
+            **{key: word for key, word in unusual.items() if word},
         }
     )
 
@@ -73,9 +84,9 @@ def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
 def profile_digest(home: Path, profile: Profile) -> str:
     """The hash of all that measuring a profile again runs. A profile does not hold the environment."""
     _, options = split_options(profile.collector.params)
-    header = profile.header
+    header, of = profile.header, f"profile {folder(profile.header)}".strip()
     return command_digest(
-        home, of="profile", argv=header.argv, shell=header.shell, collector=profile.collector.name, params=options
+        home, of=of, argv=header.argv, shell=header.shell, collector=profile.collector.name, params=options
     )
 
 
@@ -94,8 +105,8 @@ def words(job: Job) -> str:
 
 def label(job: Job) -> str:
     """The command as people call it, with the real one where that is another."""
-    called = printable(job.label)
-    return called if _is_real(job) else f"{called} (which runs {words(job)})"
+    called, run = printable(job.label), words(job)
+    return called if called.removeprefix(f"{printable(folder(job))}: ") == run else f"{called} (which runs {run})"
 
 
 def _operators(text: str, words: list[str]) -> list[str]:
@@ -131,12 +142,3 @@ def _content(path: Path) -> str | None:
             return "sha1:" + hashlib.file_digest(file, "sha1").hexdigest()
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read the workload {path}: {error}") from error
-
-
-def _is_real(job: Job) -> bool:
-    if job.shell:
-        return job.argv == (job.label,)
-    try:
-        return shlex.split(job.label) == list(job.argv)
-    except ValueError:
-        return False

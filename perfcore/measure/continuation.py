@@ -67,7 +67,7 @@ def joined(earlier: Profile, later: Profile) -> Profile:
 
 def _continues(job: Job, profile: Profile, context: Context) -> bool:
     header, steps = profile.header, [step.name for step in profile.postprocessors]
-    same_command = (header.argv, header.workload, header.shell) == (job.argv, job.workload, job.shell)
+    same_command = (header.argv, header.label, header.shell) == (job.argv, job.label, job.shell)
     return (
         same_command
         and profile.origin == job.version

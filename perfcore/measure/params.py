@@ -33,8 +33,7 @@ def combinations(texts: Sequence[str]) -> list[Mapping[str, str]]:
 def filled(
     commands: Sequence[Sequence[str]], texts: Sequence[str], *, shell: bool
 ) -> list[tuple[list[str], Mapping[str, str]]]:
-    """Every command with every combination, and the values. UsageError for a parameter that has no place in a
-    command."""
+    """Every command with every combination, and the values. UsageError for a parameter that a command lacks."""
     params, quote = combinations(texts), shlex.quote if shell else str
     for name in params[0]:
         if not all(any(f"{{{name}}}" in word for word in words) for words in commands):

@@ -57,8 +57,7 @@ class Plugins:
         self._trust: Trust | None = None
 
     def register_local(self, plugins: Sequence[LocalPlugin], trust: Trust) -> None:
-        """Take plugins that a configuration names beside those that are installed, in the place of those of an
-        earlier call."""
+        """Take plugins that a configuration names beside the installed ones, in place of those of an earlier call."""
         if not plugins and not self._local:
             return
         self._local = {plugin.info(trust): plugin for plugin in plugins}

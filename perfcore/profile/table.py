@@ -128,8 +128,7 @@ class Table(Record, frozen=True, eq=False):
         return polars.DataFrame(series)
 
     def to_pandas(self) -> Any:
-        """A pandas frame with the types of pandas that know missing values. Needs the packages `pandas` and
-        `numpy`."""
+        """A pandas frame with the types of pandas that know missing values. Needs `pandas` and `numpy`."""
         import numpy
 
         pandas: Any = importlib.import_module("pandas")  # it tells type checkers nothing

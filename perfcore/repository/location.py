@@ -66,8 +66,7 @@ class Location(NamedTuple):
 
 
 def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping[str, Any] | None) -> Location:
-    """The repository around `start`, whose plugins are registered. NotFoundError where no folder up from it has a
-    `.perf`."""
+    """The repository around `start`, its plugins registered. NotFoundError where no folder up from it has `.perf`."""
     home = _home_above(start) or _home_by_vcs(start, plugins)  # above linked trees there is none
     if home is None:
         raise NotFoundError(f"{start} is not inside a perfcore repository", hint=_without_file(start))

@@ -189,8 +189,7 @@ class Repository:
         return self._complete(self.store.read_index(self.vcs_name, version).live)
 
     def readable_entries(self, version: str, catalog: Catalog | None = None) -> tuple[Entry, ...]:
-        """The same for listings: a damaged index is a warning and has no entries. A `catalog` makes the answer for
-        many versions cheap."""
+        """The same for listings: a damaged index is a warning without entries. A `catalog` makes many cheap."""
         try:
             return self._complete(catalog.entries(self.vcs_name, version)) if catalog else self.entries(version)
         except FormatError as error:
@@ -218,8 +217,7 @@ class Repository:
         return entries.walk(self, head, newest)
 
     def everywhere(self) -> list[tuple[str, Entry]]:
-        """(version, entry) of every profile registered anywhere in the store; damaged indexes are left out with a
-        warning."""
+        """(version, entry) of every profile registered anywhere in the store; a damaged index is a warning."""
         from perfcore.repository import entries
 
         return entries.everywhere(self)

@@ -47,8 +47,7 @@ class Pending(NamedTuple):
 
 
 def save(store: Store, profile: Profile) -> Pending:
-    """Write a profile to the pending ones under a name that says what it is. FormatError for one that could never be
-    registered."""
+    """Write a profile to the pending ones under a name that says what it is. FormatError if none can register it."""
     return _write(store, profile, lambda data: _create(store, suggest_name(profile), data, profile))
 
 

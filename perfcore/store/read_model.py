@@ -53,8 +53,7 @@ class ReadModel:
         return self.many(space, (key,), group).get(key)
 
     def many(self, space: str, keys: Collection[str], group: str = "") -> dict[str, bytes]:
-        """Those of these rows of a group that are there and can be believed, by key. All rows of a group may be read
-        for it."""
+        """Those of these rows of a group that are there and can be believed, by key. All of it may be read."""
         query = 'SELECT "key", "data" FROM "rows" WHERE "space" = ? AND "group" = ?'
         few = f' AND "key" IN ({", ".join("?" * len(keys))})' if len(keys) <= _FEW else ""
         rows: dict[str, bytes] = {}

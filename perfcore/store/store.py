@@ -103,8 +103,7 @@ class Store:
         return StackBases(self.read_model)
 
     def put(self, item: objects.Object) -> str:
-        """Keep an object and give its id. One that is there already is made to look new, and mended if it was
-        damaged."""
+        """Keep an object and give its id. One that is there already is made to look new, and mended if damaged."""
         id, data = objects.encode(item)
         self.put_stored(id, data)
         return id

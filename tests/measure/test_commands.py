@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from perfcore.errors import UsageError
 from perfcore.measure import commands
+from perfcore.model.record import replace
 
 _text = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=8)
 
@@ -34,6 +36,28 @@ def test_a_command_line_that_is_split_already_stays_as_it_is() -> None:
     assert job.argv == ("a", "b c", ";", "d e")
     assert (job.cmd, job.args, job.workload) == ("a", "'b c' ';'", "'d e'")
     assert commands.job(["a | b"], workload=["c d"], shell=True).argv == ("a | b 'c d'",)
+
+
+@pytest.mark.parametrize(
+    ("words", "workload", "shell"),
+    [
+        (["./run"], [], False),
+        (["./run", "a b"], ["c d"], False),
+        (["./run | x: y"], ["c d"], True),
+        (["a: a"], [], True),
+    ],
+)
+def test_a_command_below_the_root_is_called_by_its_folder(words: list[str], workload: list[str], shell: bool) -> None:
+    at_root = commands.job(words, workload=workload, shell=shell)
+    assert commands.in_folder(at_root) == at_root
+    assert commands.folder(at_root) == ""
+    inside = commands.in_folder(replace(at_root, cwd=Path("we: ird/one")))
+    assert commands.folder(inside) == "we: ird/one"
+    assert inside.label == f"we: ird/one: {at_root.label}"
+    assert commands.in_folder(inside) == inside
+    assert commands.label(inside) == inside.label
+    ids = {commands.job_config_id(job, {}, "time") for job in (at_root, inside)}
+    assert len(ids) == 2
 
 
 @pytest.mark.parametrize("argv", [[], [""], ["a\0b"]])

@@ -54,6 +54,8 @@ def command_line(job: Job, good: str, bad: str, *, reset: bool = False) -> str:
         options += f"--collector {printable(shlex.quote(job.collector.name))} "
     if job.shell:
         options += "--shell "
+    if str(job.cwd) != ".":
+        options += f"--cwd {printable(shlex.quote(str(job.cwd)))} "
     return f"perf bisect {options}{good[:10]} {bad[:10]} -- {commands.words(job)}"
 
 

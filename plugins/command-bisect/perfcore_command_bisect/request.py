@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -19,6 +20,7 @@ from perfcore.measure.request import tree_state, working_directory
 from perfcore.measure.schedule import split_options
 from perfcore.model import Job, MinorVersion, Step
 from perfcore.model.listener import Listener
+from perfcore.model.record import replace
 from perfcore.repository import Repository
 from perfcore.text import percent, printable
 from perfcore_command_bisect import ancestry, auto_range, consent, journal, prior
@@ -86,8 +88,8 @@ def _command(
     """The command of the options, or else the one that the history of the ends is of, or else the latest command that
     was measured for the ends or for versions between them."""
     if options.command is not None:
-        job = commands.job(list(options.command), shell=options.shell)
-        return _with_options(repository, job, options, options.collector or "time", {})
+        job = _typed(repository, options.command, options)
+        return _with_options(job, options, options.collector or "time", {})
     # The ends first, newest first: their command is the likeliest to be what the user means.
     order = [versions[-1], versions[0], *reversed(versions[1:-1])]
     entries = (
@@ -108,8 +110,12 @@ def _command(
                 args=header.args,
                 workload=header.workload,
                 shell=header.shell,
+                cwd=working_directory(repository, Path(commands.folder(header))),
                 collector=Step(name=profile.collector.name, params=present),
             )
+            if options.cwd is not None:
+                cmd = header.cmd.removeprefix(f"{commands.folder(header)}: ")
+                job = commands.in_folder(replace(job, cmd=cmd, cwd=working_directory(repository, options.cwd)))
             consent.require(
                 repository,
                 confirm,
@@ -119,22 +125,26 @@ def _command(
                 typed=consent.command_line(job, versions[0].id, versions[-1].id),
             )
             listener.note(f"measuring the same command as before: {commands.label(job)}")
-            return _with_options(repository, job, options, profile.collector.name, present)
+            return _with_options(job, options, profile.collector.name, present)
     raise UsageError(
         "nothing was measured for these versions: name the command", hint="perf bisect GOOD BAD -- COMMAND"
     )
 
 
-def _with_options(
-    repository: Repository, job: Job, options: BisectOptions, collector: str, params: dict[str, Any]
-) -> Command:
+def _typed(repository: Repository, words: Sequence[str], options: BisectOptions) -> Job:
+    """The command as the history of the folder calls it."""
+    job = commands.job(list(words), shell=options.shell)
+    return commands.in_folder(replace(job, cwd=working_directory(repository, options.cwd)))
+
+
+def _with_options(job: Job, options: BisectOptions, collector: str, params: dict[str, Any]) -> Command:
     return Command(
         argv=job.argv,
         cmd=job.cmd,
         args=job.args,
         workload=job.workload,
         shell=job.shell,
-        cwd=str(working_directory(repository, options.cwd)),
+        cwd=str(job.cwd),
         env=dict(options.env),
         collector=collector,
         params=params,
@@ -145,7 +155,7 @@ def _with_options(
 
 def _history_ends(repository: Repository, options: BisectOptions, listener: Listener) -> HistoryEnds:
     """The ends of the last degradation in the history. NotFoundError if nothing became worse."""
-    label = commands.job(list(options.command), shell=options.shell).label if options.command else None
+    label = _typed(repository, options.command, options).label if options.command else None
     branch = config_histories(repository, repository.version())
     candidates = [
         history

@@ -7,6 +7,7 @@ Nobody is asked: a gate has no terminal.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -76,7 +77,7 @@ def _command(repository: Repository, profile: Profile, config_id: str) -> Stored
         args=header.args,
         workload=header.workload,
         shell=header.shell,
-        cwd=working_directory(repository),
+        cwd=working_directory(repository, Path(commands.folder(header))),
         collector=Step(
             name=profile.collector.name, params={name: param for name, param in params.items() if param is not None}
         ),

@@ -244,7 +244,7 @@ def _of_texts(
     repository = _repository_if_any(console)
     directory = (cwd or Path()) if repository is None else working_directory(repository, cwd)
     first, second = (
-        Program(name=text, job=replace(_job(words, common, shell), cwd=directory))
+        Program(name=text, job=commands.in_folder(replace(_job(words, common, shell), cwd=directory)))
         for text, words in zip(texts, split_texts, strict=True)
     )
     return first, second
@@ -253,7 +253,7 @@ def _of_texts(
 def _of_versions(repository: Repository, words: Sequence[str], job: Job, cwd: Path | None) -> tuple[Program, Program]:
     if len(words) > 2:
         raise UsageError(f"two versions are compared, and {len(words)} are named")
-    job = replace(job, cwd=working_directory(repository, cwd))
+    job = commands.in_folder(replace(job, cwd=working_directory(repository, cwd)))
     revisions: list[str | None] = [*(words or (None,)), ""]
     first, second = (_of_version(repository, word, job) for word in revisions[:2])
     return first, second

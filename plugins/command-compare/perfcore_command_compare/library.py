@@ -11,6 +11,7 @@ import attrs
 from perfcore.errors import UsageError, nearest
 from perfcore.library import History
 from perfcore.measure.calls import Command, command_job
+from perfcore.measure.commands import in_folder
 from perfcore.measure.request import working_directory
 from perfcore.model import Job, Step
 from perfcore.model.listener import Listener, SilentListener
@@ -125,9 +126,10 @@ def _compare_commands(
 def _job(repository: Repository, command: Command | Job, options: CompareOptions) -> Job:
     if isinstance(command, Job):
         return command
-    return replace(
+    job = replace(
         command_job(command, "", options.shell),
         env=dict(options.env or {}),
         cwd=working_directory(repository, None if options.cwd is None else Path(options.cwd)),
         collector=Step(name=options.collector),
     )
+    return in_folder(job)
