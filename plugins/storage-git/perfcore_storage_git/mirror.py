@@ -81,6 +81,7 @@ _AUTHOR = "perfcore <perfcore@localhost>"  # who pushes is no matter of the stor
 _BUSY = ("cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists", "stale info")
 # What git says of a disk, not always with the file: of that of the server it says so behind `remote:`.
 _DISK = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "Read-only file system")
+_ENDED = "fatal: Could not read from remote repository."  # of a server, behind what it or ssh says
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -388,8 +389,7 @@ class Mirror:
     def _failure(self, command: str, said: bytes) -> GitError:
         text = _masked(said.decode(errors="replace"))
         lines = [line for line in map(str.strip, text.splitlines()) if line]
-        told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "!"))] or lines[-1:]
-        reason = clip(printable("; ".join(dict.fromkeys(told))), 400) or "it gave no reason"
+        reason = clip(printable("; ".join(dict.fromkeys(_reasons(lines)))), 400) or "it gave no reason"
         place = printable(str(self.place))
         if any(str(self.place) in line or any(words in line for words in _DISK) for line in _of_this_side(lines)):
             return GitError(
@@ -400,7 +400,10 @@ class Mirror:
         action = {"ls-remote": "reach", "fetch": "read", "push": "write to"}.get(command)
         if action is None:
             return GitError(f"git {command} failed in {place}: {reason}", text)
-        return GitError(f"git cannot {action} {self.shown}: {reason}", text, hint=f"git ls-remote {self.shown}")
+        hint = f"git ls-remote {self.shown}"
+        if command == "push":
+            hint = "to a repository where you may write, such as a fork of yours: perf push REMOTE"
+        return GitError(f"git cannot {action} {self.shown}: {reason}", text, hint=hint)
 
     @staticmethod
     def _end(process: subprocess.Popen[bytes]) -> None:
@@ -427,6 +430,15 @@ def _leads_elsewhere(place: Path) -> bool:
     """Whether git would read or write anything of a copy outside of it."""
     walked = ((folder, name) for folder, folders, names in os.walk(place) for name in (*folders, *names))
     return (place / "commondir").exists() or any(os.path.islink(os.path.join(*path)) for path in walked)
+
+
+def _reasons(lines: Sequence[str]) -> Sequence[str]:
+    """What git says of a failure. Of a server that ended a connection it knows no reason: that stands before."""
+    if _ENDED in lines and (before := lines[: lines.index(_ENDED)]):
+        return [line for line in before if not line.startswith("Warning:")][-3:]
+    if rejected := [line.rpartition("\t")[2] for line in lines if line.startswith("!")]:
+        return [*(line for line in lines if line.startswith("remote:")), *rejected]
+    return [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines[-1:]
 
 
 def _of_this_side(lines: Sequence[str]) -> list[str]:

@@ -94,6 +94,52 @@ def test_profiles_travel_over_ssh(project: Project, tmp_path: Path) -> None:
         exchanged(project, other)
 
 
+def test_a_server_that_forbids_writing_is_quoted(project: Project, tmp_path: Path) -> None:
+    """As one answers who pushes from a clone of a repository of others."""
+    program = ssh_server.program()
+    if program is None:
+        pytest.skip("sshd is not installed")
+    bare(tmp_path / "origin.git")
+    keys, answer = tmp_path / "keys", tmp_path / "answer"
+    keys.mkdir()
+    answer.write_text(
+        "#!/bin/sh\n"
+        'case "$SSH_ORIGINAL_COMMAND" in *receive-pack*)\n'
+        "  echo 'ERROR: Permission to ann/sort.git denied to bob.' >&2; exit 1;;\n"
+        'esac\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n'
+    )
+    answer.chmod(0o755)
+    with ssh_server.running(keys, program, ForceCommand=answer) as server:
+        project.env["GIT_SSH_COMMAND"] = server.command
+        project.git("remote", "add", "origin", f"{server.url}{tmp_path}/origin.git")
+        register(project, 100)
+        done = project.perf("push", code=4)
+        assert "cannot write to" in done.err
+        assert "ERROR: Permission to ann/sort.git denied to bob." in done.err
+        assert "Could not read" not in done.err
+        assert "perf push REMOTE" in done.err
+
+
+def test_a_push_that_a_hook_of_the_server_rejects_says_why(project: Project, tmp_path: Path) -> None:
+    program = ssh_server.program()
+    if program is None:
+        pytest.skip("sshd is not installed")
+    bare(tmp_path / "origin.git")
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    hook = tmp_path / "origin.git" / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'only releases' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    with ssh_server.running(keys, program) as server:
+        project.env["GIT_SSH_COMMAND"] = server.command
+        project.git("remote", "add", "origin", f"{server.url}{tmp_path}/origin.git")
+        register(project, 100)
+        error = project.perf("push", code=4).err
+    assert "remote: only releases; [remote rejected] (pre-receive hook declined)" in error
+    assert "\\t" not in error
+
+
 @pytest.mark.parametrize("rounds", [5])
 def test_of_two_pushes_at_once_both_arrive(project: Project, tmp_path: Path, rounds: int) -> None:
     first, second, reader = clones(project, tmp_path, str(bare(tmp_path / "origin.git")), 3)
