@@ -150,8 +150,6 @@ def code_stamp(driver: Any) -> str:
 def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
     """Why the methods of a driver do not fit its kind. What observers can wrap is called by pluggy, which refuses
     arguments that the specification lacks, and may leave out arguments at the end; the others take all of them."""
-    if kind.wrapped:
-        yield from refusals(kind, driver)
     for method in kind.methods:
         function, specified = getattr(driver, method, None), getattr(kind.protocol, method)
         if not callable(function):
@@ -164,6 +162,8 @@ def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
         elif not _fits(function, expected := argument_names(_plain(specified)), leaving_out=method in kind.wrapped):
             specification = f"{method}({', '.join(expected)})"
             yield f"it has {method}{_signature(function)}, the specification {specification}"
+    if kind.wrapped:
+        yield from refusals(kind, driver)
 
 
 def _fits(function: Any, expected: Sequence[str], *, leaving_out: bool) -> bool:

@@ -8,7 +8,7 @@ import itertools
 import sys
 from array import array
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from perfcore.errors import ColumnError
 from perfcore.model.record import Record
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DType = Literal["i64", "u64", "f64", "bool", "str"]
 Role = Literal["value", "dimension", "order", "benchmark"]
+Better = Literal["lower", "higher"]
 Value: TypeAlias = int | float | bool | str | None
 
 CODES: Mapping[str, str] = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
@@ -48,8 +49,14 @@ class ColumnSpec(Record, frozen=True):
     dtype: DType
     unit: str = ""
     role: Role = "dimension"
-    better: Literal["lower", "higher"] = "lower"
+    better: Better = "lower"
     exact: bool = False
+
+
+def _check_words(spec: ColumnSpec) -> None:
+    for field, words in (("dtype", DType), ("role", Role), ("better", Better)):
+        if (word := getattr(spec, field)) not in (known := get_args(words)):
+            raise ValueError(f"column {spec.name!r}: {field} is one of {', '.join(known)}, not {word!r}")
 
 
 class Column(Record, frozen=True, eq=False, dict=True):
@@ -209,6 +216,7 @@ class ColumnBuilder:
         self._codes = defaultdict[str, int](itertools.count().__next__)  # a new text gets the next code
         self._untyped = 0  # rows until the dtype is known
         if spec:
+            _check_words(spec)
             self._become(spec.dtype)
 
     def __len__(self) -> int:

@@ -543,8 +543,8 @@ def test_pluggy_refuses_what_it_could_not_call() -> None:
         def before(self, job: object, colour: object) -> None: ...
 
     told = list(misfits(KINDS["collector"], Greedy()))
-    assert "Argument(s) {'colour'} are declared in the hookimpl but can not be found in the hookspec" in told[0]
-    assert told[1] == "it has before(job: 'object', colour: 'object') -> 'None', the specification before(job)"
+    assert told[0] == "it has before(job: 'object', colour: 'object') -> 'None', the specification before(job)"
+    assert "Argument(s) {'colour'} are declared in the hookimpl but can not be found in the hookspec" in told[1]
 
 
 def test_an_unforeseen_exception_is_told_with_its_distribution(site: Site) -> None:

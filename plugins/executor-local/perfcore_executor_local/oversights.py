@@ -40,6 +40,8 @@ def _oversights(resources: Table, name: str) -> Iterator[str]:
         yield f"the collector {name} wrote no row, so the profile is empty"
         return
     columns = resources.columns
+    if not any(column.role == "value" for column in columns):
+        yield f"the collector {name} wrote no amount: none of its columns has role='value'"
     for position, column in enumerate(columns):
         # A column that was not declared has no unit, and stands behind those that were.
         if column.unit and _is_empty(column):
