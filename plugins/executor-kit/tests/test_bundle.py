@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import platform
+import re
 import tarfile
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from perfcore_executor_kit import bundle
 from perfcore_executor_local.trees import unpack
 
-from perfcore.errors import FormatError
+from perfcore.errors import FormatError, StorageError
 
 
 @pytest.fixture
@@ -45,4 +47,18 @@ def test_a_bundle_that_is_cut_off_or_leaves_its_directory_is_refused(tree: Path,
     for position, packed in enumerate((b"", b"no bundle", bundle.pack(tree)[:60], outside.getvalue())):
         with pytest.raises(FormatError, match="cannot be unpacked"):
             unpack(packed, tmp_path / str(position))
+        assert not (tmp_path / str(position)).exists()
     assert not (tmp_path / "outside").exists()
+
+
+def test_a_tree_that_finds_no_room_is_told_with_its_machine_and_leaves_nothing(tmp_path: Path) -> None:
+    """Here a name is too long; a full disk is told in the same way."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name in ("first", "x" * 300):
+            archive.addfile(tarfile.TarInfo(name))
+    with pytest.raises(
+        StorageError, match=f"cannot be unpacked to .*tree on {re.escape(platform.node())}: File name too"
+    ):
+        unpack(packed.getvalue(), tmp_path / "tree")
+    assert not (tmp_path / "tree").exists()

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from perfcore.errors import FormatError, UsageError, VersionError
+from perfcore.errors import FormatError, StorageError, UsageError, VersionError
 from perfcore.repository.scratch import LockedDirs, tree_remover
+from perfcore.text import printable
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs
@@ -60,8 +61,10 @@ class BundleExporter:
 
 def unpack(bundle: bytes, directory: Path) -> None:
     """Unpack a tree, a tar archive compressed by gzip, into a new directory. FormatError for an invalid bundle, or one
-    with paths outside of the directory."""
+    with paths outside of the directory; StorageError where the directory cannot be written. It is gone then."""
     import io
+    import platform
+    import shutil
     import tarfile
 
     directory.mkdir(parents=True)
@@ -69,6 +72,10 @@ def unpack(bundle: bytes, directory: Path) -> None:
         with tarfile.open(fileobj=io.BytesIO(bundle), mode="r:gz") as archive:
             archive.extractall(directory, filter="data")  # PEP 706: no path outside, no device, no set-uid bit
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        shutil.rmtree(directory, ignore_errors=True)  # the next tree may have room then
+        if isinstance(error, OSError) and error.errno is not None:  # not of gzip
+            where = f"{printable(str(directory))} on {printable(platform.node())}"
+            raise StorageError(f"a tree cannot be unpacked to {where}: {error.strerror}") from error
         raise FormatError(f"the bundle of a tree cannot be unpacked: {error}") from error
 
 
