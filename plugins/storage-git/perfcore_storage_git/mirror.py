@@ -82,6 +82,8 @@ _BUSY = ("cannot lock ref", "failed to update ref", "incorrect old value", "refe
 # What git says of a disk, not always with the file: of that of the server it says so behind `remote:`.
 _DISK = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "Read-only file system")
 _ENDED = "fatal: Could not read from remote repository."  # of a server, behind what it or ssh says
+# What servers of git say to who may not write, the code of HTTP among it.
+_FORBIDDEN = re.compile(r"(?i)permission|denied|declined|not allowed|error: 403|hidden ref")
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -401,7 +403,7 @@ class Mirror:
         if action is None:
             return GitError(f"git {command} failed in {place}: {reason}", text)
         hint = f"git ls-remote {self.shown}"
-        if command == "push":
+        if command == "push" and _FORBIDDEN.search(reason):
             hint = "to a repository where you may write, such as a fork of yours: perf push REMOTE"
         return GitError(f"git cannot {action} {self.shown}: {reason}", text, hint=hint)
 
