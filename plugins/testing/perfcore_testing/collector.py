@@ -171,16 +171,46 @@ class Measuring:
         )
 
 
+_OF_PROGRAMS = (
+    "test_the_command_runs_once_for_each_run",
+    "test_no_more_runs_are_taken_along_than_follow",
+    "test_the_command_gets_its_words_unchanged",
+    "test_the_command_runs_in_its_folder",
+    "test_the_command_gets_its_variables",
+    "test_what_is_measured_inherits_nothing_of_the_caller",
+    "test_the_command_inherits_no_signals_and_files",
+    "test_a_job_of_the_shell_is_run_by_one",
+    "test_sessions_do_not_mix",
+    "test_a_failing_command_is_an_error",
+    "test_a_run_that_fails_takes_no_other_with_it",
+    "test_a_command_that_is_killed_is_an_error",
+    "test_a_command_that_is_not_there_is_an_error",
+    "test_a_folder_that_is_not_there_is_an_error",
+    "test_a_word_that_no_command_can_get_is_an_error",
+    "test_the_driver_outlives_its_sessions",
+    "test_nothing_stays_behind",
+)
+"""Laws whose job is a program that leaves traces, or fails."""
+
+
 class CollectorContract:
     """What every collector keeps. Override `driver`.
 
+    `runs_programs` is False for a collector whose words are no program, such as paths of a service: override `job`
+    then, which gives one that can be measured. Laws of programs do not apply to it.
     `runs_shells` is False for a collector that refuses jobs of the shell; it then does so with a PerfError.
     `resets_signals` is True for one whose commands inherit nothing of what perf's caller ignores or blocks, either,
     as `nohup` does; `subprocess` resets only what Python ignores.
     """
 
+    runs_programs = True
     runs_shells = True
     resets_signals = False
+
+    @pytest.fixture(autouse=True)
+    def _law_of_programs(self, request: pytest.FixtureRequest) -> None:
+        if not self.runs_programs and request.function.__name__ in _OF_PROGRAMS:
+            pytest.skip("the collector runs no program")
 
     @pytest.fixture
     def driver(self) -> Collector:
