@@ -171,10 +171,13 @@ def _command(view: View, row: SeriesRow, before: MinorVersion | None, change: Ch
     for what no collector here measures, as for imported results."""
     if before is None or row.collector not in view.site.repository.plugins.names("collector"):
         return ""
+    folder, _, typed = row.command.partition(": ")  # of a command that is called by its folder
+    if not typed or folder != "".join(folder.split()):
+        folder, typed = "", row.command
     try:
-        words = shlex.split(row.command)
+        words = shlex.split(typed)
     except ValueError:
-        words = [row.command]
+        words = [typed]
     is_whole = bool(words) and row.command.isprintable()
     verb = "bisect" if commits > 1 else "compare"
     options = [] if row.collector == _DEFAULT_COLLECTOR else ["--collector", row.collector]
@@ -182,6 +185,8 @@ def _command(view: View, row: SeriesRow, before: MinorVersion | None, change: Ch
         options += ["--metric", row.metric]
     if verb == "bisect" and row.resource and row.resource.isprintable():
         options += ["--benchmark", row.resource]
+    if folder and is_whole:
+        options += ["--cwd", folder]
     latest = (change.latest or change.target)[:10]
     command = shlex.join(words) if is_whole else "COMMAND"
     return f"perf {shlex.join([verb, before.id[:10], latest, *options])} -- {command}"

@@ -244,6 +244,21 @@ def test_the_command_of_a_change_measures_what_changed(project: Project, between
         assert ("--metric B/op" in line) == (metric == "B/op")
 
 
+def test_the_command_of_a_change_runs_in_the_folder_of_what_changed(project: Project) -> None:
+    (project.path / "svc" / "one").mkdir(parents=True)
+    files = {"svc/one/harness.py": HARNESS}
+    old = project.commit("Old", **files, **{"svc/one/level": "1000"})
+    new = project.commit("New", **{"svc/one/level": "1500"})
+    measuring = ("collect", "results", "-v", old, "-v", new, "--repeat", "6", "--add", "--cwd", "svc/one")
+    project.perf(*measuring, "--", "python3", "harness.py")
+    site = Site(open_repository(project.path).repository)
+    site.refresh()
+    change = next(c for at, c in site.branch.changes if site.branch.series[at].metric == "wall")
+    (line,) = re.findall(r"\|(perf compare [^|]*)\|", words(site, PagePath(paths.CHANGE, (change.id,))))
+    assert line.endswith("--cwd svc/one -- python3 harness.py")
+    assert new[:10] in project.perf(*shlex.split(line)[1:], code=1).out
+
+
 def test_a_change_that_no_collector_measured_has_no_command(project: Project) -> None:
     """As one of imported results."""
     for level in (100, 150):
