@@ -228,10 +228,10 @@ def read_rows(rows: Floats) -> Rows | None:
 
 
 def _noise_of_machines(values: Floats, point: Indexes, machines: Indexes) -> Floats | None:
-    """The noise of every run on its machine, in that of the whole series. An estimate is off as well, so only as much of
-    its distance from the mean of all machines counts as is not explained by that: the share 1 - variance / distance^2,
-    and nothing below 0 (W. James and C. Stein, 1961, Berkeley Symposium 4(1)). None where a machine shows no noise at
-    all, or fewer than two have enough versions."""
+    """The noise of every run on its machine, in that of the whole series. An estimate is off as well, so only as much
+    of its distance from the mean of all machines counts as is not explained by that: the share 1 - variance /
+    distance^2, and nothing below 0 (W. James and C. Stein, 1961, Berkeley Symposium 4(1)). None where a machine shows
+    no noise at all, or fewer than two have enough versions."""
     owned = [np.flatnonzero(machines == number) for number in range(int(machines.max()) + 1)]
     logarithms, counts = np.array([_noise_of_machine(values[mine], point[mine]) for mine in owned]).T
     if not np.isfinite(logarithms).all() or np.count_nonzero(counts) < 2:

@@ -22,6 +22,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import attrs
+from perfcore_check_kit.labels import in_folder
 from perfcore_check_kit.run_values import primary
 from perfcore_table_kit import units
 
@@ -119,11 +120,14 @@ class Contract:
         return f"{FILE}, line {self.line}"
 
     def fits(self, label: str) -> bool:
-        """Whether a command is meant: as it was written, without the folder of its program, or by its name alone."""
-        program, space, arguments = label.partition(" ")
+        """Whether a command is meant: with the folder that it runs in or as it was written, without the folder of its
+        program, or by its name alone."""
+        _, typed = in_folder(label)
+        program, space, arguments = typed.partition(" ")
         name = PurePath(program).name
+        texts = (label, typed, f"{name}{space}{arguments}", name)
         # `fnmatchcase`: plain `fnmatch` ignores case on some systems, and a contract means the same everywhere.
-        return any(fnmatch.fnmatchcase(text, self.command) for text in (label, f"{name}{space}{arguments}", name))
+        return any(fnmatch.fnmatchcase(text, self.command) for text in texts)
 
 
 def read(root: Path) -> list[Contract]:

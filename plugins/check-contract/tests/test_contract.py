@@ -81,6 +81,14 @@ def test_a_command_is_meant_by_its_words_or_its_program(pattern: str, fits: bool
     assert agreed.fits("parse big.txt") is fits
     assert agreed.fits("/usr/bin/parse") is (pattern in ("parse", "*"))
     assert agreed.fits("./parse big.txt") is (pattern != "sort"), "the folder of a program may be left out"
+    assert agreed.fits("svc/one: parse big.txt") is fits, "in whichever folder it runs"
+
+
+def test_a_command_is_meant_in_the_folder_that_the_contract_names() -> None:
+    agreed = Contract(command="svc/one: parse *", sentence="", promise=Budget(metric="cpu", amount=1, unit=""))
+    assert agreed.fits("svc/one: parse big.txt")
+    assert not agreed.fits("svc/two: parse big.txt")
+    assert not agreed.fits("parse big.txt")
 
 
 def test_a_limit_is_in_the_unit_of_the_metric() -> None:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import attrs
 from perfcore_check_contract import contract as contracts
 from perfcore_check_contract.evaluate import verdict_id
+from perfcore_check_kit.labels import in_folder
 from perfcore_command_bisect import prior
 
 from perfcore.config.layers import PROJECT_FILE
@@ -120,12 +121,13 @@ class Locator:
 
     def _fallbacks(self, label: str, version: str) -> Iterator[Location]:
         read = self._sources.read
-        project, words = read(version, PROJECT_FILE) or b"", _words(label)
-        for text, noun in ((label, "the command"), (words[0], "its program")):
+        folder, typed = in_folder(label)
+        project, words = read(version, PROJECT_FILE) or b"", _words(typed)
+        for text, noun in ((typed, "the command"), (words[0], "its program")):
             if line := _line_with(project, text):
                 yield _at(PROJECT_FILE, project, line, f"it names {noun}")
         for word in words:
-            path = posixpath.normpath(word)
+            path = posixpath.normpath(posixpath.join(folder, word))
             if (content := read(version, path)) is not None:
                 yield _at(path, content, 1, "the command names it")
         fitting = next((contract for contract in self._contracts if contract.fits(label)), None)

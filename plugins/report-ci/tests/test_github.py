@@ -9,11 +9,15 @@ from urllib.parse import unquote
 from perfcore_check_kit.fail_rules import parse_rules
 from perfcore_report_ci import github
 from perfcore_report_ci.locations import Location
-from perfcore_testing import hostile
+from perfcore_testing import hostile, profiles
+from perfcore_testing.project import Project, empty_project, project
 
 from perfcore.analysis.check_result import CheckResult
+from perfcore.library import open_repository
 from perfcore.model import Change
 from perfcore.model.record import replace
+
+__all__ = ["empty_project", "project"]
 
 _COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)(?:,file=[^:,\r\n]*,line=\d+)?::([^\r\n]*)")
 
@@ -86,3 +90,18 @@ def test_hostile_names_forge_no_command(hostile_outcome: CheckResult) -> None:
     assert len(found) == len(hostile_outcome.changes) + len(hostile_outcome.unpaired) + 1
     assert hostile.unsafe("".join(message for _, _, message in found)) == set()
     assert not any(line.startswith("::error::forged") for line in github.render(hostile_outcome, nowhere).splitlines())
+
+
+def test_a_command_of_a_folder_is_located_there(project: Project) -> None:
+    (project.path / "svc" / "one").mkdir(parents=True)
+    versions = [
+        project.commit("Old", **{"svc/one/run.sh": "sort data.md\n", "svc/one/data.md": "2\n"}),
+        project.commit("New", **{"svc/one/data.md": "2\n1\n"}),
+    ]
+    history = open_repository(project.path)
+    for version, wall in zip(versions, (10_000_000, 20_000_000), strict=True):
+        made = profiles.timed(runs=12, wall=wall)
+        header = replace(made.header, argv=("./run.sh",), cmd="svc/one: ./run.sh", args="")
+        history.register(history.save(replace(made, header=header, origin=version, config_id="c")), version)
+    done = project.perf("check", "--format", "github", code=1)
+    assert "file=svc/one/run.sh" in done.out

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from msgspec.structs import asdict, replace
+from perfcore_check_kit.labels import in_folder
 from perfcore_view_kit import history_chart
 from perfcore_view_kit.chart import ChartOptions
 from perfcore_view_kit.form import with_minus
@@ -171,9 +172,7 @@ def _command(view: View, row: SeriesRow, before: MinorVersion | None, change: Ch
     for what no collector here measures, as for imported results."""
     if before is None or row.collector not in view.site.repository.plugins.names("collector"):
         return ""
-    folder, _, typed = row.command.partition(": ")  # of a command that is called by its folder
-    if not typed or folder != "".join(folder.split()):
-        folder, typed = "", row.command
+    folder, typed = in_folder(row.command)
     try:
         words = shlex.split(typed)
     except ValueError:
