@@ -7,10 +7,10 @@ as a whole. In every version, run by run,
 
 where the level is the median of the version's runs, or of those of a session where several measured the version. So no
 change between versions is in the factor, neither of one benchmark nor of all, and nothing of what sessions differ by:
-they are in the levels. The factor of a run is a mean over the *other* benchmarks in which
-outlying ones count little (Huber, 1964), and the share is the slope of a benchmark's residuals over it. The slope is
-less than 1 by as much as the factor is noise of those few that it was estimated from, and 0 where nothing is shared:
-then the amounts stay as they are.
+they are in the levels. The factor of a run is a mean over the *other* benchmarks in which outlying ones count little
+(Huber, 1964), and the share is the slope of a benchmark's residuals over it. The slope is less than 1 by as much as the
+factor is noise of those few that it was estimated from, and 0 where nothing is shared: then the amounts stay as they
+are.
 """
 
 from __future__ import annotations

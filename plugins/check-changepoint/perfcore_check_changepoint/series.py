@@ -53,7 +53,8 @@ class Points(msgspec.Struct, frozen=True, eq=False):
     `quantum` is the smallest distance of two values, `first` are the first runs of the points, `medians` are the
     running medians of the centers, `single` is whether every point is one run,
     `varying`, where some versions never vary and others do, tells which runs are of the others, and `spread`, where it
-    changes, the noise of every run relative to the typical one, `machine` being that of the machine alone."""
+    changes, the noise of every run relative to the typical one, `machine` being that of the machine and of the
+    conditions that it measured under alone."""
 
     values: Floats
     point: Indexes
