@@ -71,7 +71,7 @@ def test_pages_name_the_decision_that_was_made(waiting: tuple[Served, str, str],
     server, cookie, path = waiting
     assert _decided(server, cookie, path, state=state, why="a backup ran") == 303
     overview = server.ask("/", cookie=cookie).text
-    assert f"= same, {state}" in overview
+    assert f"=\N{NO-BREAK SPACE}same, {state}" in overview
     series = html.unescape(re.findall(r'href="(series/[^"]*)"', overview)[0])
     assert sentence in server.ask(f"/{series}", cookie=cookie).text
     assert _decided(server, cookie, path, state="new") == 303
