@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from pairs import part, per_thousand
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
-from pools import MARGIN, VERSIONS
+from pools import VERSIONS, history, shows
 from replaced import rate
 
 from perfcore.model import Change, Series
@@ -36,27 +36,13 @@ def measured(busy: tuple[int, int], place: int, own: float, step: float, seed: S
         is_busy = busy[0] <= version < busy[1]
         level = draw.normal(0, own if is_busy else OWN) + math.log1p(step) * (place <= version < place + LENGTH)
         slower = draw.exponential(RUN_BUSY, RUNS) - math.log(2) * RUN_BUSY if is_busy else draw.normal(0, RUN, RUNS)
-        values.append(tuple((5e6 * np.exp(level + slower)).tolist()))
-    return Series(
-        config_id="c" * 40,
-        metric="cpu",
-        unit="ns",
-        resource="",
-        versions=tuple(f"{version:010}" for version in range(VERSIONS)),
-        environments=("machine",) * VERSIONS,
-        values=tuple(values),
-    )
+        values.append((5e6 * np.exp(level + slower)).tolist())
+    return history(values)
 
 
 def reported(series: Series, count: int) -> Iterator[Change]:
     changes, _ = ChangepointCheck(ChangepointSettings()).scan(part(series, count), None)
     yield from (change for change in changes if change.kind in LEVELS)
-
-
-def found(series: Series, place: int, count: int) -> bool:
-    return any(
-        change.kind == "degradation" and abs(int(change.target) - place) <= MARGIN for change in reported(series, count)
-    )
 
 
 def main() -> None:
@@ -71,7 +57,7 @@ def main() -> None:
             seeds = [(seed, *busy, place, number) for seed in args.seeds for number in range(args.each)]
             slower = [measured(busy, place, own, STEP, seed) for seed in seeds]
             asked = range(min(place + 4, VERSIONS), VERSIONS + 1, 2)
-            told = [[found(series, place, count) for count in asked] for series in slower]
+            told = [[shows(reported(series, count), place) for count in asked] for series in slower]
             flickers = sum(any(before and not after for before, after in pairwise(some)) for some in told)
             false = sum(
                 len({(c.kind, c.target) for count in range(20, VERSIONS + 1, 5) for c in reported(series, count)})

@@ -4,7 +4,7 @@ Each day measures some versions in one session, and the last one or two of the d
 has an offset in common; a version differs by 0.7 %, its measurement in a session by another 0.7 %, and each of its five
 runs by 1 %. The code becomes 5 % slower with the first version of the session in the middle, or halfway through that,
 or not at all. A change counts as found within three versions. `false` and `left open` are the histories without a
-change that have any row of the level, or any that tells neither.
+change of which something is told, or left open.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from pairs import JOB, OWN, RUN
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
-from pools import MARGIN, RUNS
+from pools import RUNS, history, shows
 from replaced import rate
 
 from perfcore.model import Change, Series
@@ -37,16 +37,7 @@ def measured(design: tuple[int, int, int], offset: float, step: float, place: in
             level = own[version] + of_day + draw.normal(0, JOB)
             runs[version] += (5e6 * np.exp(level + draw.normal(0, RUN, RUNS))).tolist()
             sessions[version].append((f"day {day}", RUNS))
-    return Series(
-        config_id="c" * 40,
-        metric="cpu",
-        unit="ns",
-        resource="",
-        versions=tuple(f"{version:010}" for version in range(versions)),
-        environments=("machine",) * versions,
-        values=tuple(map(tuple, runs)),
-        sessions=tuple(map(tuple, sessions)),
-    )
+    return history(runs, sessions=sessions)
 
 
 def reported(series: Series) -> list[Change]:
@@ -68,10 +59,7 @@ def main() -> None:
                 (seed, *design, round(1000 * offset), number) for seed in args.seeds for number in range(args.each)
             ]
             found = [
-                sum(
-                    any(c.kind == "degradation" and abs(int(c.target) - place) <= MARGIN for c in changes)
-                    for changes in (reported(measured(design, offset, STEP, place, seed)) for seed in seeds)
-                )
+                sum(shows(reported(measured(design, offset, STEP, place, seed)), place) for seed in seeds)
                 for place in (border, border + length // 2)
             ]
             kinds = [{c.kind for c in reported(measured(design, offset, 0.0, border, seed))} for seed in seeds]

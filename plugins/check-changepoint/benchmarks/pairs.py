@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
-from pools import LATER, MARGIN, PLACE, RUNS, STEP, VERSIONS
+from pools import LATER, PLACE, RUNS, STEP, VERSIONS, shows
 from replaced import rate
 
 from perfcore.model import Change, Series
@@ -74,9 +74,7 @@ def reported(series: Series, count: int) -> Iterator[Change]:
 
 
 def found(series: Series, count: int) -> bool:
-    return any(
-        change.kind == "degradation" and abs(int(change.target) - PLACE) <= MARGIN for change in reported(series, count)
-    )
+    return shows(reported(series, count), PLACE)
 
 
 def false(series: Series) -> set[tuple[str, str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
@@ -26,6 +26,29 @@ MARGIN = 3
 LATER = (2, 4, 8)  # versions that show the change
 
 
+def history(
+    values: Sequence[Sequence[float]],
+    machines: Sequence[str] | None = None,
+    sessions: Sequence[Sequence[tuple[str, int]]] = (),
+) -> Series:
+    """The runs of successive versions, which are called by their numbers, on one machine unless these are given."""
+    return Series(
+        config_id="c" * 40,
+        metric="cpu",
+        unit="ns",
+        resource="",
+        versions=tuple(f"{version:010}" for version in range(len(values))),
+        environments=("machine",) * len(values) if machines is None else tuple(machines),
+        values=tuple(map(tuple, values)),
+        sessions=tuple(map(tuple, sessions)),
+    )
+
+
+def shows(changes: Iterable[Change], place: int) -> bool:
+    """Whether a regression is told at a version, or beside it."""
+    return any(change.kind == "degradation" and abs(int(change.target) - place) <= MARGIN for change in changes)
+
+
 def measured(machines: int, step: float, seed: Sequence[int]) -> Series:
     draw = np.random.default_rng(seed)
     factors = np.exp(draw.uniform(-0.7, 0.7, machines))
@@ -34,15 +57,7 @@ def measured(machines: int, step: float, seed: Sequence[int]) -> Series:
     amounts = (level * np.exp(draw.normal(0, NOISE, VERSIONS)))[:, None] * np.exp(
         draw.normal(0, NOISE, (VERSIONS, RUNS))
     )
-    return Series(
-        config_id="c" * 40,
-        metric="cpu",
-        unit="ns",
-        resource="",
-        versions=tuple(f"{version:010}" for version in range(VERSIONS)),
-        environments=tuple(map(str, machine.tolist())),
-        values=tuple(map(tuple, amounts.tolist())),
-    )
+    return history(amounts.tolist(), list(map(str, machine.tolist())))
 
 
 def part(series: Series, count: int, environment: str | None = None) -> Series:
@@ -63,10 +78,7 @@ def reported(series: Series, count: int, *, is_apart: bool) -> Iterator[Change]:
 
 
 def found(series: Series, count: int, *, is_apart: bool) -> bool:
-    return any(
-        change.kind == "degradation" and abs(int(change.target) - PLACE) <= MARGIN
-        for change in reported(series, count, is_apart=is_apart)
-    )
+    return shows(reported(series, count, is_apart=is_apart), PLACE)
 
 
 def false(series: Series, *, is_apart: bool) -> int:

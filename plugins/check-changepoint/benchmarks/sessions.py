@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
+from pools import history
 
 from perfcore.measure.sessions import planned
 from perfcore.model import Change, Series
@@ -67,17 +68,7 @@ def measured(plan: Sequence[Sequence[int]], step: float, place: int, seed: int) 
             level = own[version] + offsets[number] + draw.normal(0, noise * math.sqrt(0.5))
             runs[version] += (5e6 * np.exp(level + draw.normal(0, noise, RUNS))).tolist()
             sessions[version].append((f"session {number}", RUNS))
-    series = Series(
-        config_id="c" * 40,
-        metric="cpu",
-        unit="ns",
-        resource="",
-        versions=tuple(f"{number:010}" for number in range(VERSIONS)),
-        environments=("e",) * VERSIONS,
-        values=tuple(map(tuple, runs)),
-        sessions=tuple(map(tuple, sessions)),
-    )
-    return series, math.exp(step * noise) - 1
+    return history(runs, sessions=sessions), math.exp(step * noise) - 1
 
 
 def counted(counts: Counts, found: Sequence[Change], place: int, size: float) -> Counts:
