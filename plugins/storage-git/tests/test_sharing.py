@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import base64
+import functools
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from perfcore_testing import profiles, ssh_server
@@ -17,6 +21,8 @@ from perfcore.model.record import replace
 
 from . import servers
 from .conftest import bare
+
+SshServer: TypeAlias = Callable[..., AbstractContextManager[ssh_server.Server]]
 
 
 def register(project: Project, wall: int) -> str:
@@ -80,28 +86,29 @@ def test_profiles_travel_over_http_with_the_token_of_the_repository(project: Pro
     assert token not in "".join(path.read_text() for path in tmp_path.rglob(".perf/**/config"))
 
 
-def test_profiles_travel_over_ssh(project: Project, tmp_path: Path) -> None:
+@pytest.fixture
+def ssh(tmp_path: Path) -> SshServer:
+    """Starts a server beside the bare repository `origin.git`."""
     program = ssh_server.program()
     if program is None:
         pytest.skip("sshd is not installed")
     bare(tmp_path / "origin.git")
     keys = tmp_path / "keys"
     keys.mkdir()
-    with ssh_server.running(keys, program) as server:
+    return functools.partial(ssh_server.running, keys, program)
+
+
+def test_profiles_travel_over_ssh(project: Project, tmp_path: Path, ssh: SshServer) -> None:
+    with ssh() as server:
         project.env["GIT_SSH_COMMAND"] = server.command
         (other,) = clones(project, tmp_path, f"{server.url}{tmp_path}/origin.git")
         other.env["GIT_SSH_COMMAND"] = server.command
         exchanged(project, other)
 
 
-def test_a_server_that_forbids_writing_is_quoted(project: Project, tmp_path: Path) -> None:
+def test_a_server_that_forbids_writing_is_quoted(project: Project, tmp_path: Path, ssh: SshServer) -> None:
     """As one answers who pushes from a clone of a repository of others."""
-    program = ssh_server.program()
-    if program is None:
-        pytest.skip("sshd is not installed")
-    bare(tmp_path / "origin.git")
-    keys, answer = tmp_path / "keys", tmp_path / "answer"
-    keys.mkdir()
+    answer = tmp_path / "answer"
     answer.write_text(
         "#!/bin/sh\n"
         'case "$SSH_ORIGINAL_COMMAND" in *receive-pack*)\n'
@@ -109,7 +116,7 @@ def test_a_server_that_forbids_writing_is_quoted(project: Project, tmp_path: Pat
         'esac\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n'
     )
     answer.chmod(0o755)
-    with ssh_server.running(keys, program, ForceCommand=answer) as server:
+    with ssh(ForceCommand=answer) as server:
         project.env["GIT_SSH_COMMAND"] = server.command
         project.git("remote", "add", "origin", f"{server.url}{tmp_path}/origin.git")
         register(project, 100)
@@ -120,18 +127,12 @@ def test_a_server_that_forbids_writing_is_quoted(project: Project, tmp_path: Pat
         assert "perf push REMOTE" in done.err
 
 
-def test_a_push_that_a_hook_of_the_server_rejects_says_why(project: Project, tmp_path: Path) -> None:
-    program = ssh_server.program()
-    if program is None:
-        pytest.skip("sshd is not installed")
-    bare(tmp_path / "origin.git")
-    keys = tmp_path / "keys"
-    keys.mkdir()
+def test_a_push_that_a_hook_of_the_server_rejects_says_why(project: Project, tmp_path: Path, ssh: SshServer) -> None:
     hook = tmp_path / "origin.git" / "hooks" / "pre-receive"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'only releases' >&2\nexit 1\n")
     hook.chmod(0o755)
-    with ssh_server.running(keys, program) as server:
+    with ssh() as server:
         project.env["GIT_SSH_COMMAND"] = server.command
         project.git("remote", "add", "origin", f"{server.url}{tmp_path}/origin.git")
         register(project, 100)
