@@ -26,6 +26,8 @@ _SPREADS = 96  # versions on either side that tell how much versions and session
 _NEAR = 16  # versions on either side that a step is fitted to
 _MOVES = 2  # versions and sessions around the place of a step at which it may be as well
 _LEAST = 1e-18  # variance of amounts that are the same
+_MOST = 10.0  # nats that one of several series tells
+_ASKED = 16  # series of a suite
 
 
 class _Observations(msgspec.Struct, frozen=True, eq=False):
@@ -107,17 +109,35 @@ def is_linked(series: Series, positions: Indexes, start: int, end: int) -> bool:
 def is_of_code(series: Series, positions: Indexes, span: tuple[int, int], bounds: tuple[int, int | None]) -> bool:
     """Whether a step between the versions before a span and those from its end on is likelier one of the code. `bounds`
     are those of the levels on both sides."""
+    return _evidence_of_machine(series, positions, span, bounds) <= 0
+
+
+def came_with_session(many: Sequence[Series], positions: Sequence[int], span: tuple[int, int]) -> bool:
+    """Whether a step that series share is likelier one of the machine, as those with linked sessions tell together.
+    None tells more than `_MOST`, since it may have a step of its own, and of many series some tell enough."""
+    evidence = 0.0
+    for series in many[:: math.ceil(len(many) / _ASKED)]:
+        own = np.array([position for position in positions if series.values[position]], dtype=np.int64)
+        if len(series.sessions) == len(series.versions) and is_linked(series, own, *span):
+            evidence += min(max(_evidence_of_machine(series, own, span, (0, None)), -_MOST), _MOST)
+    return evidence > 0
+
+
+def _evidence_of_machine(
+    series: Series, positions: Indexes, span: tuple[int, int], bounds: tuple[int, int | None]
+) -> float:
+    """By how much a step is likelier one of the machine than of the code, in nats."""
     begin, end = bounds[0], len(series.versions) if bounds[1] is None else bounds[1]
     first, last, begin, end = np.searchsorted(positions, [*span, begin, end]).tolist()
     base = max(first - _SPREADS, 0)
     observations = _Observations.of(series, positions[base : last + _SPREADS].tolist())
     prediction = observations.prediction() if observations is not None else None
     if observations is None or prediction is None:
-        return True
+        return 0.0
     begin, end = max(min(begin, first - 1), first - _NEAR), min(max(end, last + 1), last + _NEAR)
     near = observations.between(begin - base, end - base)
     crossing = observations.between(first - 1 - base, last + 1 - base).session
     covariance = near.covariance(prediction, observations.moves())
     of_code = near.gain(near.version, first - base, last - base, covariance)
     of_machine = near.gain(near.session, int(crossing.min()), int(crossing.max()), covariance)
-    return of_code > of_machine
+    return of_machine - of_code

@@ -84,11 +84,12 @@ class LocatedChange(msgspec.Struct, frozen=True, eq=False):
 
 class MachineStep(msgspec.Struct, frozen=True, eq=False):
     """A step of the machine of one environment, and how many series moved with it, of so many that were measured on
-    both sides."""
+    both sides; whether a session measured both versions, and the next one both at the new level."""
 
     located: LocatedChange
     series: int
     measured: int
+    came_with_session: bool
 
 
 def ratios(change: ChangePoint) -> tuple[float | None, float | None, float | None]:

@@ -89,15 +89,14 @@ def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> C
     last = event.target if until is None else series.versions[int(located.positions[until])]
     # The code of all grows as slowly as a machine does.
     is_unclear = until is not None or step.measured < suite.SMALL or 2 * step.series <= step.measured
+    is_unclear &= not step.came_with_session
     return replace(
         event,
         ratio=ratio,
         low=low,
         high=high,
         confidence=settings.confidence if low is not None else None,
-        evidence=wording.shared(
-            step.series, step.measured, located.change.after / located.change.before, "" if until is None else last
-        ),
+        evidence=wording.shared(step, located.change.after / located.change.before, "" if until is None else last),
         reason=wording.either(event.baseline, last) if is_unclear else "",
         earliest=earliest,
         latest=latest,

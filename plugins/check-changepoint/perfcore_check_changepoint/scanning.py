@@ -22,6 +22,7 @@ from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore_check_changepoint import (
     detection,
+    linked_steps,
     machine_events,
     memory,
     replacement,
@@ -141,7 +142,8 @@ def scan_many(
             mine += _believed(list(of_own), own.get(environment), aligned.get(environment), settings)
         machine_steps = zip(result.machine.changes, result.machine.moved, result.machine.measured, strict=True)
         moved += [
-            MachineStep(
+            _machine_step(
+                given,
                 LocatedChange(originals[0].environments[int(positions[c.index])], positions, c, environment),
                 len(which),
                 count,
@@ -187,7 +189,9 @@ def _scan_windows(
                     mine.append(LocatedChange.of_union(change, positions, history))
                     adjusted |= {id(mine[-1])} if change.index in shared else set()
         moved += [
-            MachineStep(LocatedChange(environment, positions, step.change, environment), step.moved, step.measured)
+            _machine_step(
+                many, LocatedChange(environment, positions, step.change, environment), step.moved, step.measured
+            )
             for step in result.steps
         ]
     return [
@@ -330,10 +334,24 @@ def _detected_alone(
 
 
 def _measured_in_turn(many: Sequence[Series], positions: Sequence[int]) -> Callable[[ChangePoint], bool]:
-    """Whether a session measured the versions on both sides of a change: then the machine was the same."""
-    return lambda change: sessions.shared(
-        many, positions[change.index - 1], positions[change.index if change.until is None else change.until]
-    )
+    """Whether a session measured the versions on both sides of a change: then the machine was the same, unless linked
+    sessions tell that it changed with one of them."""
+
+    @functools.cache
+    def came_with_session(earliest: int, latest: int) -> bool:
+        return linked_steps.came_with_session(many, positions, (positions[earliest - 1] + 1, positions[latest]))
+
+    def is_code(change: ChangePoint) -> bool:
+        end = change.index if change.until is None else change.until
+        in_turn = sessions.shared(many, positions[change.index - 1], positions[end])
+        return in_turn and (change.until is not None or not came_with_session(change.earliest, change.latest))
+
+    return is_code
+
+
+def _machine_step(many: Sequence[Series], located: LocatedChange, moved: int, measured: int) -> MachineStep:
+    """A step that is not the code's, though a session may have measured the versions on both sides."""
+    return MachineStep(located, moved, measured, sessions.shared(many, located.base, located.position))
 
 
 def _meet(series: Series) -> bool:

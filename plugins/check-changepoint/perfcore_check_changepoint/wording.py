@@ -9,6 +9,7 @@ from perfcore.text import percent, plural, printable, quantity
 from perfcore_check_changepoint.points import ChangePoint
 
 if TYPE_CHECKING:
+    from perfcore_check_changepoint.located import MachineStep
     from perfcore_check_changepoint.replacement import Continuation
     from perfcore_check_changepoint.session_boundaries import NewSession
 
@@ -82,11 +83,13 @@ def continued(step: Continuation, version: str, factor: tuple[float, float, floa
     return f"machine {after} continues {before} from {short(version)} on {size}, from {told}"
 
 
-def shared(moved: int, measured: int, ratio: float, until: str) -> str:
+def shared(step: MachineStep, ratio: float, until: str) -> str:
     """Of series that moved at once, or little by little until a version."""
-    text = f"{moved} of {plural(measured, 'series', 'series')} moved together by {percent(ratio)}"
+    text = f"{step.series} of {plural(step.measured, 'series', 'series')} moved together by {percent(ratio)}"
     text += f", little by little until {short(until)}: " if until else ": "
-    if until or 2 * moved <= measured:
+    if step.came_with_session:
+        return f"{text}a session measured the version before as slow or fast as the next: likelier the machine"
+    if until or 2 * step.series <= step.measured:
         return f"{text}a machine that measures these, or code that all of these share"
     return f"{text}put down to the machine and taken out of all of them"
 
