@@ -63,6 +63,7 @@ _AGAIN = 3  # times at most that a wave is fitted again
 _OTHER = 0.1  # spreads by which a wave that is fitted again differs from the first at least
 _CLOSE = 4.0  # spreads from the median beyond which a value is no farther
 _ALIKE = 2.5  # standard deviations of an autocorrelation that independent values seldom have (0.6 %)
+_PERHAPS_ALIKE = 1.0  # the same from which on memory is tried beside what hardly varies
 _TINY = 1e-300  # so that no logarithm is infinite
 _END = 8  # points at either end of the series, where stretches are short
 # Alarms that vanish come with a model that is hardly shorter than another. With 0, 2 and 4 nats, 3.17 (2.18 to 4.45),
@@ -365,11 +366,16 @@ def quick_of_rows(rows: Floats, penalty: float) -> dict[int, list[int]]:
 
 
 def _is_ordered(points: Points) -> bool:
-    """Whether neighbours are alike: then the values are no noise around one level, however well they could be. The
-    autocorrelation of independent values has the variance 1 / n (M. S. Bartlett, 1946, JRSS Supplement 8(1))."""
+    """Whether neighbours are alike: then the values are no noise around one level, however well they could be."""
     near = within(points.centers if points.machine is None else points.centers / points.noise, _CLOSE)
     near -= float(np.add.reduce(near)) / len(near)
-    return bool(float(near[1:].dot(near[:-1])) * math.sqrt(len(near)) > _ALIKE * float(near.dot(near)))
+    return _are_alike(near, _ALIKE)
+
+
+def _are_alike(values: Floats, deviations: float) -> bool:
+    """Whether the autocorrelation of values around 0 is this many standard deviations above that of independent ones,
+    whose variance is 1 / n (M. S. Bartlett, 1946, JRSS Supplement 8(1))."""
+    return bool(float(values[1:].dot(values[:-1])) * math.sqrt(len(values)) > deviations * float(values.dot(values)))
 
 
 def _total(fitted: Fit) -> float:
@@ -442,6 +448,8 @@ def _steady(points: Points) -> Iterator[float]:
 def _may_remember(points: Points, best: Fit) -> bool:
     """Whether second neighbours differ by more than first ones do, or changes are suspiciously many. With memory m
     the mean squares of those differences are as 1 - m² to 1 - m, and a few steps hardly touch them."""
+    if points.varying is not None and not points.single:  # what hardly varies is no memory, though all of it is alike
+        return _are_alike(best.standard_residuals(points)[points.varying[points.first]], _PERHAPS_ALIKE)
     if len(best.starts) * _SELDOM >= len(points):
         return True
     squares = (np.minimum((points.centers[lag:] - points.centers[:-lag]) ** 2, _FAR) for lag in (1, 2))

@@ -20,6 +20,7 @@ from perfcore_check_changepoint.series import NORMAL, Points, median, medians
 from perfcore_check_changepoint.spread import RATIO
 
 SHORTEST = 4  # versions on either side: with fewer, a neighbour that disturbed some of them is as likely
+_FAR_NOISIER = 10.0  # times the spread of the runs of most versions, which no neighbour on the machine makes of it
 _FEWEST_RUNS = 3  # of a version: two have one difference, which is near 0 as often as not
 # By what a median absolute deviation of 2 to 9 normal values is too small; of more, n / (n - 0.8)
 # (C. Croux and P. Rousseeuw, 1992, Computational Statistics 1).
@@ -53,10 +54,25 @@ def with_own_noise(points: Points, changes: Sequence[SpreadChange]) -> Points:
     """The points, of which those before and after each change of the spread of runs have noise of their own: where
     other work makes runs differ, their medians vary as well, and a step that is clear where it rests would be lost in
     the noise of all."""
-    if not changes:
+    if changes:
+        starts = [change.index for change in changes]
+        points = points.by_conditions(np.searchsorted(starts, np.arange(len(points)), side="right"))
+    return points if points.single or points.machine is not None else _beside_calm(points)
+
+
+def _beside_calm(points: Points) -> Points:
+    """The points, of which one stretch has noise of its own if runs differ there far more than elsewhere: in the unit
+    of what hardly varies, every run of the stretch is a stray that no level explains."""
+    away = np.abs(points.values - points.centers[points.point])
+    deviations = medians(away, points.first, points.point)
+    noisy = np.flatnonzero(deviations > _FAR_NOISIER * median(deviations))
+    if not 2 <= len(noisy) < len(points) / 2 or noisy[-1] - noisy[0] >= len(noisy):
         return points
-    starts = [change.index for change in changes]
-    return points.by_conditions(np.searchsorted(starts, np.arange(len(points)), side="right"))
+    chosen = (points.point >= noisy[0]) & (points.point <= noisy[-1])
+    of_versions = median(np.abs(np.diff(points.centers[noisy]))) / math.sqrt(2)
+    noise = NORMAL * math.hypot(median(away[chosen]), of_versions)
+    points = replace(points, varying=chosen)
+    return points.with_noise(np.where(chosen, noise, min(1.0, noise / _FAR_NOISIER))) if noise > 1 else points
 
 
 def run_spread_changes(points: Points, penalty: float) -> list[SpreadChange]:

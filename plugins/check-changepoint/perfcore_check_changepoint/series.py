@@ -52,7 +52,7 @@ class Points(msgspec.Struct, frozen=True, eq=False):
     the indexes of the points in what was given. `value * unit + origin` leads back to the amounts that were given.
     `quantum` is the smallest distance of two values, `first` are the first runs of the points, `medians` are the
     running medians of the centers, `single` is whether every point is one run,
-    `varying`, where some versions never vary and others do, tells which runs are of the others, and `spread`, where it
+    `varying`, where some versions hardly vary and others do, tells which runs are of the others, and `spread`, where it
     changes, the noise of every run relative to the typical one, `machine` being that of the machine and of the
     conditions that it measured under alone."""
 
@@ -125,7 +125,13 @@ class Points(msgspec.Struct, frozen=True, eq=False):
         conditions; `numbers` are those of the conditions of every point."""
         machines = 0 if self.machine is None else np.unique(self.machine, return_inverse=True)[1]
         conditions = np.unique(machines * (numbers.max() + 1) + numbers[self.point], return_inverse=True)[1]
-        return _with_noise(self, _noise_of_machines(self.values, self.point, conditions))
+        return self.with_noise(_noise_of_machines(self.values, self.point, conditions))
+
+    def with_noise(self, machine: Floats | None) -> Points:
+        """The same points with this noise of their runs, and with the places that are left for changes."""
+        noise = None if machine is None else self.means(machine)
+        cuts = places(_near(self.centers, self.medians, noise), noise)
+        return replace(self, cuts=cuts, spread=machine, machine=machine)
 
     def means(self, values: Floats) -> Floats:
         """Means over the runs of every point."""
@@ -185,14 +191,7 @@ def read(given: Runs) -> Points | None:
         single=single,
         varying=_varying(flat, centers, point),
     )
-    return _with_noise(points, None if given.machines is None else _noise_of_machines(flat, point, given.machines))
-
-
-def _with_noise(points: Points, machine: Floats | None) -> Points:
-    """The points with this noise of their runs, and with the places that are left for changes."""
-    noise = None if machine is None else points.means(machine)
-    cuts = places(_near(points.centers, points.medians, noise), noise)
-    return replace(points, cuts=cuts, spread=machine, machine=machine)
+    return points.with_noise(None if given.machines is None else _noise_of_machines(flat, point, given.machines))
 
 
 class Rows(msgspec.Struct, frozen=True, eq=False):

@@ -82,6 +82,25 @@ def test_a_step_to_noise_from_what_hardly_varied_is_found(calm: int, noise: floa
         assert [int(change.target[:8]) for change in found] == [calm]
 
 
+@pytest.mark.parametrize("calm", [6, 20, 40])
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-4])
+def test_a_step_to_noise_from_what_hardly_varied_is_found_after_two_versions(calm: int, noise: float) -> None:
+    """Of 120 steps at most four are missed, and of 40 such histories without one at most one shows any."""
+    missed = alarms = 0
+    for seed in range(40):
+        draw = np.random.default_rng([seed, calm])
+        values = [(100 * (1 + noise * draw.normal(size=RUNS))).tolist() for _ in range(calm)]
+        noisy = [(1 + 0.01 * draw.normal() + 0.02 * draw.normal(size=RUNS)).tolist() for _ in range(5)]
+        for count in (2, 3, 5):
+            slower = [[130 * share for share in of_version] for of_version in noisy[:count]]
+            found = [change for change in _scan(values + slower) if change.kind in STEPS]
+            missed += [int(change.target[:8]) for change in found] != [calm]
+        as_slow = [[100 * share for share in of_version] for of_version in noisy]
+        alarms += any(change.kind in STEPS for change in _scan(values + as_slow))
+    assert missed <= 4
+    assert alarms <= 1
+
+
 def test_conditions_come_beside_the_noise_of_machines() -> None:
     """Two machines in turn, of which one is four times as noisy; both are ten times as noisy in the second half."""
     draw, scale = np.random.default_rng(2), np.repeat([1.0, 10.0], COUNT // 2) * np.tile([1.0, 4.0], COUNT // 2)
