@@ -16,7 +16,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from perfcore_check_changepoint import bends, drift, run_spread, sessions, sizes
+from perfcore_check_changepoint import bends, drift, exact, run_spread, sessions, sizes
+from perfcore_check_changepoint.model import BOUND
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
 from perfcore_check_changepoint.series import read
@@ -112,11 +113,15 @@ def _settle(runs: Runs, start: int, penalty: float, confidence: float) -> tuple[
 def _region(
     runs: Runs, start: int, end: int, penalty: float, confidence: float, *, open_end: bool = False
 ) -> list[ChangePoint]:
+    part = runs.part(start, end)
+    steps = exact.steps(part, BOUND * penalty) if len(part) >= SHORTEST else []
+    if steps is not None:
+        return [change.renumbered(lambda index: index + start) for change in steps]
     context_start = max(0, start - WINDOW)
     aligned = (
         sessions.align(runs.part(context_start, end), start - context_start) if runs.sessions is not None else None
     )
-    comparable = aligned.runs if aligned is not None else runs.part(start, end)
+    comparable = aligned.runs if aligned is not None else part
     points = read(comparable)
     if points is None or len(points) < SHORTEST:
         return []

@@ -1,0 +1,113 @@
+"""The steps of exact amounts: those that all runs of a version agree on, as allocations and sizes are.
+
+There is no noise to compare a step with, and none is needed: what differs is another amount. Only modes, of which every
+version has one by chance, have to be told from levels: levels come in few stretches, which chance would mix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from perfcore_check_changepoint.points import ChangePoint
+from perfcore_check_changepoint.runs import Runs
+from perfcore_check_changepoint.series import as_floats
+from perfcore_check_changepoint.sizes import bounded, p_value
+
+_SHORTEST = 2  # versions of a level: one that differs may be a build that went wrong
+_AGREE = 0.9  # of the versions with several runs whose runs have to be the same; two neighbours that are not are noise
+_BY_CHANCE = 0.4  # such histories of so many versions of modes that may seem to have levels: 5 % of those with eight
+_MEAN = 3  # versions that a stretch has on average, at least
+
+
+class _Stretch(msgspec.Struct, frozen=True):
+    """Versions of one amount, from the point `first` to `last`, and how many of them."""
+
+    amount: float
+    first: int
+    last: int
+    versions: int
+
+
+def steps(runs: Runs, nats: float) -> list[ChangePoint] | None:
+    """The changes between the levels of exact amounts, of which each version explains so many nats; None where runs
+    differ, or every version has one, or modes come in any order."""
+    measured = np.flatnonzero(runs.counts)
+    amounts = _agreed(runs)
+    if amounts is None:
+        return None
+    stretches = _stretches(list(zip(amounts, measured.tolist(), strict=True)))
+    if len(stretches) > 1 and not _is_ordered(Counter(amounts), len(stretches)):
+        return None
+    levels = _joined([stretch for stretch in stretches if stretch.versions >= _SHORTEST])
+    return [_change(before, after, nats, len(measured)) for before, after in pairwise(levels)]
+
+
+def _agreed(runs: Runs) -> list[float] | None:
+    """The amount of every version that was measured; None where these are not exact."""
+    counts = runs.counts[runs.counts > 0]
+    if runs.doubt is not None or len(counts) == 0 or counts.max() < _SHORTEST:
+        return None
+    amounts = as_floats(runs.amounts)
+    first = np.cumsum(counts) - counts
+    several = counts > 1
+    differ = np.minimum.reduceat(amounts, first) < np.maximum.reduceat(amounts, first)
+    if 2 * np.count_nonzero(several) < len(counts) or (differ[1:] & differ[:-1]).any():
+        return None
+    if np.count_nonzero(differ) > (1 - _AGREE) * np.count_nonzero(several):
+        return None
+    return [float(np.sort(amounts[at : at + count])[count // 2]) for at, count in zip(first, counts, strict=True)]
+
+
+def _stretches(amounts: Sequence[tuple[float, int]]) -> list[_Stretch]:
+    found = []
+    for amount, group in groupby(amounts, key=lambda version: version[0]):
+        points = [point for _, point in group]
+        found.append(_Stretch(amount, points[0], points[-1], len(points)))
+    return found
+
+
+def _joined(levels: Sequence[_Stretch]) -> list[_Stretch]:
+    """The levels, those of the same amount that only single versions part as one."""
+    joined: list[_Stretch] = []
+    for level in levels:
+        if joined and joined[-1].amount == level.amount:
+            last = joined.pop()
+            level = replace(level, first=last.first, versions=last.versions + level.versions)
+        joined.append(level)
+    return joined
+
+
+def _is_ordered(counts: Counter[float], stretches: int) -> bool:
+    """Whether so many versions of each amount come in fewer stretches than by chance: their number is nearly normal
+    (D. E. Barton and F. N. David, 1957, Multiple runs, Biometrika 44)."""
+    count = counts.total()
+    squares, cubes = (sum(own**power for own in counts.values()) for power in (2, 3))
+    expected = (count * (count + 1) - squares) / count
+    of_numbers = squares * (squares + count * (count + 1)) - 2 * count * cubes - count**3
+    variance = of_numbers / (count**2 * (count - 1))
+    deviations = (stretches + 0.5 - expected) / math.sqrt(variance) if variance > 0 else 0.0
+    return deviations < NormalDist().inv_cdf(_BY_CHANCE / count) and (stretches - 1) * _MEAN <= count
+
+
+def _change(before: _Stretch, after: _Stretch, nats: float, count: int) -> ChangePoint:
+    size = bounded(after.amount - before.amount)
+    gain = nats * min(before.versions, after.versions)
+    return ChangePoint(
+        index=after.first,
+        earliest=before.last + 1,
+        latest=after.first,
+        before=before.amount,
+        after=after.amount,
+        low=size,
+        high=size,
+        gain=gain,
+        p_value=p_value(gain, count),
+    )
