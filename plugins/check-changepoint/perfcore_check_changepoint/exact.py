@@ -18,12 +18,14 @@ from msgspec.structs import replace
 
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Runs
-from perfcore_check_changepoint.series import as_floats
-from perfcore_check_changepoint.sizes import bounded, p_value
+from perfcore_check_changepoint.series import as_float
+from perfcore_check_changepoint.sizes import p_value
 
 _SHORTEST = 2  # versions of a level: one that differs may be a build that went wrong
 _AGREE = 0.9  # of the versions with several runs whose runs have to be the same; two neighbours that are not are noise
 _BY_CHANCE = 0.4  # such histories of so many versions of modes that may seem to have levels: 5 % of those with eight
+_RETURN = 0.25  # of many levels that have an amount which an earlier one had
+_ALONE = 0.1  # of the versions that have an amount that none beside them has, at most: more of them are noise
 _MEAN = 3  # versions that a stretch has on average, at least
 
 
@@ -38,7 +40,8 @@ class _Stretch(msgspec.Struct, frozen=True):
 
 def steps(runs: Runs, nats: float) -> list[ChangePoint] | None:
     """The changes between the levels of exact amounts, of which each version explains so many nats; None where runs
-    differ, or every version has one, or modes come in any order."""
+    differ, or modes come in any order. What varies around the ticks of a clock comes back again and again: so a level
+    has a former amount once at most, or one in four of many, and single runs have one once at most."""
     measured = np.flatnonzero(runs.counts)
     amounts = _agreed(runs)
     if amounts is None:
@@ -46,24 +49,31 @@ def steps(runs: Runs, nats: float) -> list[ChangePoint] | None:
     stretches = _stretches(list(zip(amounts, measured.tolist(), strict=True)))
     if len(stretches) > 1 and not _is_ordered(Counter(amounts), len(stretches)):
         return None
-    levels = _joined([stretch for stretch in stretches if stretch.versions >= _SHORTEST])
+    lasting = [stretch for stretch in stretches if stretch.versions >= _SHORTEST]
+    if len(stretches) - len(lasting) > max(_SHORTEST, _ALONE * len(amounts)):
+        return None
+    levels = _joined(lasting)
+    returns = len(levels) - len({level.amount for level in levels})
+    if returns > max(1, _RETURN * len(levels)):
+        return None
+    if len(amounts) == len(runs.amounts) and len(stretches) - len(set(amounts)) > 1:
+        return None
     return [_change(before, after, nats, len(measured)) for before, after in pairwise(levels)]
 
 
 def _agreed(runs: Runs) -> list[float] | None:
     """The amount of every version that was measured; None where these are not exact."""
     counts = runs.counts[runs.counts > 0]
-    if runs.doubt is not None or len(counts) == 0 or counts.max() < _SHORTEST:
+    if runs.doubt is not None or not len(counts):
         return None
-    amounts = as_floats(runs.amounts)
+    # Integers are compared as what they are: beyond 2^53, floats hold every other one, or fewer.
+    amounts = runs.amounts if isinstance(runs.amounts, np.ndarray) else np.array(runs.amounts, dtype=object)
     first = np.cumsum(counts) - counts
     several = counts > 1
     differ = np.minimum.reduceat(amounts, first) < np.maximum.reduceat(amounts, first)
-    if 2 * np.count_nonzero(several) < len(counts) or (differ[1:] & differ[:-1]).any():
+    if (differ[1:] & differ[:-1]).any() or np.count_nonzero(differ) > (1 - _AGREE) * np.count_nonzero(several):
         return None
-    if np.count_nonzero(differ) > (1 - _AGREE) * np.count_nonzero(several):
-        return None
-    return [float(np.sort(amounts[at : at + count])[count // 2]) for at, count in zip(first, counts, strict=True)]
+    return [np.sort(amounts[at : at + count]).item(count // 2) for at, count in zip(first, counts, strict=True)]
 
 
 def _stretches(amounts: Sequence[tuple[float, int]]) -> list[_Stretch]:
@@ -98,14 +108,14 @@ def _is_ordered(counts: Counter[float], stretches: int) -> bool:
 
 
 def _change(before: _Stretch, after: _Stretch, nats: float, count: int) -> ChangePoint:
-    size = bounded(after.amount - before.amount)
+    size = as_float(after.amount - before.amount)
     gain = nats * min(before.versions, after.versions)
     return ChangePoint(
         index=after.first,
         earliest=before.last + 1,
         latest=after.first,
-        before=before.amount,
-        after=after.amount,
+        before=as_float(before.amount),
+        after=as_float(after.amount),
         low=size,
         high=size,
         gain=gain,

@@ -85,4 +85,6 @@ def test_amounts_are_exact_where_runs_agree_in_nearly_all_versions() -> None:
         assert found is not None
         assert [(change.index, change.before, change.after) for change in found] == [(20, 100, 110)]
     assert exact.steps(Runs.of(two_differ), 5.0) is None
-    assert exact.steps(Runs.of([[amount] for (amount, *_) in agreeing]), 5.0) is None
+    single = exact.steps(Runs.of([[amount] for (amount, *_) in agreeing]), 5.0)
+    assert single is not None
+    assert [change.index for change in single] == [20]
