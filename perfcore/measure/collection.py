@@ -7,7 +7,8 @@ are written as a pending profile marked incomplete, which the complete one repla
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+import itertools
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from perfcore.measure.request import MeasureRequest, tree_directory, tree_state,
 from perfcore.measure.runner import Context
 from perfcore.model import Build, Entry, Job, Measured, Plan, Profile, Source, Step
 from perfcore.model.record import replace
+from perfcore.repository.registration import entry_of
 from perfcore.repository.repository import Repository
 from perfcore.store.pending import Pending
 from perfcore.text import plural, printable, quantity
@@ -90,10 +92,10 @@ class Collection(msgspec.Struct):
             affinity.cpus(cpu)  # an error comes before a build
         jobs = self.jobs()
         targets = self.targets(resolve(Plan(jobs=jobs, schedule=self.request.schedule), self.context).jobs)
-        for target in [target for target in targets if _runs(target.submitted) == 0]:  # interrupted after its last run
-            targets.remove(target)
-            assert target.earlier is not None
-            self._complete(target, target.earlier)
+        for target in tuple(targets):
+            if target.earlier is not None and not target.submitted.collector.params["repeat"]:  # it has all its runs
+                targets.remove(target)
+                self._complete(target, target.earlier)
         for target, job in zip(targets, with_shares([target.submitted for target in targets]), strict=True):
             target.submitted = job
         plan = self._plan([target.submitted for target in targets])
@@ -135,33 +137,30 @@ class Collection(msgspec.Struct):
     def targets(self, jobs: Sequence[Job]) -> list[_Target]:
         """The jobs to measure: with `missing`, those without a registered profile, and a few before many such; with
         `resume`, those without a complete one. An incomplete one gets the runs that it lacks, which may be none."""
-        targets = []
         pending = [kept for kept in self.repository.pending() if kept.profile] if self.request.resume else []
         present = self._present(jobs, pending)
+        counts = [sum(runner.fits(job, entry, self.context) for entry in present.get(job.version, ())) for job in jobs]
         if self.request.missing:
             from perfcore.measure.sessions import REPEATED, shared
 
-            keys = {(job.version, *_job_key(job)): job.version for job in jobs}
-            missing = {version for key, version in keys.items() if key not in present}
-            often = {version for key, version in keys.items() if present[key] > REPEATED}
-            repeated = shared(list(dict.fromkeys(keys.values())), missing) - often
-            present = Counter(key for key in present if key[0] not in repeated)
+            missing = {job.version for job, count in zip(jobs, counts, strict=True) if not count}
+            often = {job.version for job, count in zip(jobs, counts, strict=True) if count > REPEATED}
+            repeated = shared(list(dict.fromkeys(job.version for job in jobs)), missing) - often
+            counts = [0 if job.version in repeated else count for job, count in zip(jobs, counts, strict=True)]
             if repeated:
                 self.listener.note(f"{plural(len(repeated), 'version')} measured again, to compare the sessions")
-        for job in jobs:
-            if (job.version, *_job_key(job)) in present:
-                continue
-            targets.append(self._continued(job, pending) if pending else _Target(job, job))
-        return targets
+        absent = itertools.compress(jobs, [not count for count in counts])
+        return [self._continued(job, pending) if pending else _Target(job, job) for job in absent]
 
-    def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> Counter[tuple[object, ...]]:
-        """(version, command, collector, postprocessors) of complete profiles, if all are to be registered of those."""
-        present: Counter[tuple[object, ...]] = Counter()
+    def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> dict[str | None, list[Entry]]:
+        """Complete profiles by version: the registered ones only, if all are to be registered."""
+        present: dict[str | None, list[Entry]] = defaultdict(list)
         if self.request.versions is not None and (self.request.missing or self.request.resume):
             for version in dict.fromkeys(job.version for job in jobs if job.version is not None):
-                present.update((version, *_entry_key(entry)) for entry in self.repository.entries(version))
-        counted = [kept.profile for kept in pending if kept.profile and not self.request.register]
-        present.update((p.origin, *_profile_key(p)) for p in counted if p.origin and not (p.dirty or p.incomplete))
+                present[version].extend(self.repository.entries(version))
+        for p in [kept.profile for kept in pending if kept.profile and not self.request.register]:
+            if p.origin and not (p.dirty or p.incomplete):
+                present[p.origin].append(entry_of(p, id="", name="", tables=()))
         return present
 
     def _continued(self, job: Job, pending: list[Pending]) -> _Target:
@@ -180,17 +179,17 @@ class Collection(msgspec.Struct):
 
     def _plan(self, jobs: Sequence[Job]) -> Plan:
         request, repository = self.request, self.repository
+        build = Build(**{name: getattr(request.building, name) for name in Build.__struct_fields__})  # plain data
         shares = [job.collector.params["budget"] for job in jobs]
         seconds = sum(shares) if shares and None not in shares else None
         plan = resolve(Plan(jobs=tuple(jobs), checkpoint=CHECKPOINT, seconds=seconds), self.context)
         if request.versions is None:
             source = Source(kind="path", root=repository.root)
-            build = _plain_build(request.building)
             builds = request.building.commands or request.building.environment
             return replace(plan, source=source, build=build) if builds else plan
         vcs = Step(name=repository.vcs_name, params=repository.plugin_options("vcs", repository.vcs_name))
         source = Source(kind="vcs", root=repository.root, vcs=vcs)
-        return replace(plan, source=source, build=_plain_build(request.building), sessions=self._sessions(jobs))
+        return replace(plan, source=source, build=build, sessions=self._sessions(jobs))
 
     def _sessions(self, jobs: Sequence[Job]) -> tuple[tuple[int, ...], ...] | None:
         """The sessions of more versions than share one; `local` splits them by the size of their trees."""
@@ -286,29 +285,3 @@ def with_shares(jobs: Sequence[Job]) -> list[Job]:
         return replace(job, collector=replace(job.collector, params={**params, "budget": share}))
 
     return [with_share(job) for job in jobs]
-
-
-def _plain_build(build: Build) -> Build:
-    """The build as plain data."""
-    return Build(**{name: getattr(build, name) for name in Build.__struct_fields__})  # a subclass has no form as bytes
-
-
-def _runs(job: Job) -> object:
-    """How many runs a resolved job takes; None where it is measured for a time."""
-    params = job.collector.params
-    return params.get("repeat") if params.get("budget") is None else None
-
-
-def _entry_key(entry: Entry) -> tuple[object, ...]:
-    return entry.cmd, entry.args, entry.workload, entry.collector, entry.postprocessors
-
-
-def _profile_key(profile: Profile) -> tuple[object, ...]:
-    """The `entry_key` that this profile will have."""
-    header, steps = profile.header, tuple(step.name for step in profile.postprocessors)
-    return header.cmd, header.args, header.workload, profile.collector.name, steps
-
-
-def _job_key(job: Job) -> tuple[object, ...]:
-    """The `entry_key` of the profile that this job will give."""
-    return job.cmd, job.args, job.workload, job.collector.name, tuple(step.name for step in job.postprocessors)

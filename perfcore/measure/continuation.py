@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 from perfcore import environment
 from perfcore.errors import FormatError, UsageError
+from perfcore.measure import runner
 from perfcore.model.record import replace
 from perfcore.profile.table import Table, column, concat, table
+from perfcore.repository.registration import entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from perfcore.measure.runner import Context
     from perfcore.model import Job, Profile
     from perfcore.store.pending import Pending
 
 _TABLES = {"resources", "runs"}  # others refer to one another by row; a profile with them is measured anew
 
 
-def pending_profile(pending: Sequence[Pending], job: Job, context: Context) -> Pending | None:
+def pending_profile(pending: Sequence[Pending], job: Job, context: runner.Context) -> Pending | None:
     """The pending profile of a resolved job, complete or to be continued: of its version, options and this machine."""
     return next((kept for kept in pending if kept.profile and _continues(job, kept.profile, context)), None)
 
@@ -65,17 +66,16 @@ def joined(earlier: Profile, later: Profile) -> Profile:
     )
 
 
-def _continues(job: Job, profile: Profile, context: Context) -> bool:
-    header, steps = profile.header, [step.name for step in profile.postprocessors]
-    same_command = (header.argv, header.label, header.shell) == (job.argv, job.label, job.shell)
+def _continues(job: Job, profile: Profile, context: runner.Context) -> bool:
+    plain = replace(job, postprocessors=()) if profile.incomplete else job
     return (
-        same_command
+        (profile.header.argv, profile.header.shell) == (job.argv, job.shell)
         and profile.origin == job.version
         and not (profile.dirty or job.dirty)  # uncommitted changes may be others by now
-        and profile.collector.name == job.collector.name
+        and runner.fits(plain, entry_of(profile, id="", name="", tables=()), context)
         and _options(profile.collector.params) == _options(job.collector.params)
         and profile.environment_id == environment.environment_id(context.machine)
-        and (set(profile.tables) == _TABLES if profile.incomplete else steps == [s.name for s in job.postprocessors])
+        and (not profile.incomplete or set(profile.tables) == _TABLES)
     )
 
 

@@ -19,7 +19,7 @@ from perfcore.hookspecs import COLLECTOR, POSTPROCESSOR
 from perfcore.measure import schedule as schedules
 from perfcore.measure.commands import job_config_id
 from perfcore.measure.schedule import Schedule
-from perfcore.model import EMPTY, Header, Job, Measured, Plan, Profile, Step, Tool
+from perfcore.model import EMPTY, Entry, Header, Job, Measured, Plan, Profile, Step, Tool
 from perfcore.model.record import Record, replace
 from perfcore.plugins.drivers import Phases, guard
 from perfcore.plugins.registry import Plugins
@@ -142,9 +142,33 @@ def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, optio
         profile = replace(
             _postprocessed(profile, plugins.phases(plugin, driver)),
             postprocessors=(*profile.postprocessors, tool),
-            config_id=environment.config_id({"of": profile.config_id, "postprocessor": step.name, "params": identity}),
+            config_id=_derived_id(profile.config_id, step, identity),
         )
     return profile
+
+
+def fits(job: Job, entry: Entry, context: Context) -> bool:
+    """Whether a profile may be one that a resolved job gives: imported ones have no id of their configuration, and a
+    workload may be a file of a version, whose content is not known yet."""
+    steps = tuple(step.name for step in job.postprocessors)
+    if (entry.cmd, entry.args, entry.workload, entry.collector, entry.postprocessors) != (
+        job.cmd,
+        job.args,
+        job.workload,
+        job.collector.name,
+        steps,
+    ):
+        return False
+    if not entry.config_id or (job.workload and job.workload_file is None):
+        return True
+    id = job_config_id(job, _params(resolved(job, {}, context)[1])[1], entry.type)
+    for step in job.postprocessors:
+        id = _derived_id(id, step, _params(step_settings(step, context.plugins, context.options))[1])
+    return id == entry.config_id
+
+
+def _derived_id(id: str, step: Step, identity: Mapping[str, Any]) -> str:
+    return environment.config_id({"of": id, "postprocessor": step.name, "params": identity})
 
 
 def _postprocessed(profile: Profile, phases: Phases) -> Profile:

@@ -297,6 +297,16 @@ def _by_session(here: Here) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.parametrize("again", [("--missing", "--add"), ("--continue",)], ids=["missing", "continue"])
+def test_variables_and_options_of_one_command_are_other_configurations(here: Here, again: tuple[str, ...]) -> None:
+    """They are no part of what a command is called by."""
+    options = [(), ("--env", "SIZE=1"), ("--env", "SIZE=2"), ("--setup", "true"), ("--postprocess", "normalizer")]
+    for measured in (1, 0):
+        for option in options:
+            done = here.perf(*FAST, *option, *again, "-v", "HEAD", "--json", "--", "true")
+            assert (option, len(done.json["profiles"])) == (option, measured)
+
+
 def test_since_and_all_take_versions_oldest_first_and_missing_the_rest(here: Here) -> None:
     first = here.head
     second = here.commit("Second")
