@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import signal
 import threading
 from collections.abc import Iterator
@@ -17,8 +18,10 @@ from typing import IO, TYPE_CHECKING
 
 from perfcore_executor_local import LocalExecutor
 
-from perfcore.errors import PerfError
+from perfcore.errors import PerfError, StorageError
 from perfcore.model import Job, Measured, Plan
+from perfcore.model.record import replace
+from perfcore.text import printable
 from perfcore_executor_kit import plan_format
 from perfcore_executor_kit.plan_format import Report
 
@@ -60,11 +63,21 @@ def serve(data: bytes, stream: IO[bytes]) -> None:
         plan = plan_format.decode_plan(data)
         with contextlib.closing(LocalExecutor().submit(plan, _Relay(stream))) as answers:
             for measured in answers:
+                if measured.error is not None:
+                    measured = replace(measured, error=_located(measured.error))
                 stream.write(plan_format.encode_measured(measured))
                 stream.flush()
     except PerfError as error:
-        stream.write(plan_format.encode_error(error))
+        stream.write(plan_format.encode_error(_located(error)))
         stream.flush()
+
+
+def _located(error: PerfError) -> PerfError:
+    """The error, with the name of this machine where it is about its disk: the user reads it on another one."""
+    host = printable(platform.node())
+    if not isinstance(error, StorageError) or host in error.message:
+        return error
+    return type(error)(f"{error} (on {host})", hint=error.hint)
 
 
 def answers(plan: Plan, stream: IO[bytes], listener: Listener | None = None) -> Iterator[Measured]:

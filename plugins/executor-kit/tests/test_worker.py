@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import platform
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from perfcore_executor_kit import bundle, plan_format, worker
 from perfcore_executor_local import LocalExecutor
 from perfcore_testing.executor import ExecutorContract
 
-from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError
+from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError, StorageError
 from perfcore.model import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
 from perfcore.model.listener import SilentListener
 
@@ -112,6 +114,17 @@ def test_a_profile_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="cut off"):
         plan_format.decode_measured(data[:-1])
     assert [a.retry for a in worker.answers(Plan(jobs=(job,)), io.BytesIO(data[:-1]))] == [True]
+
+
+def test_a_worker_that_cannot_use_its_disk_names_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its paths are looked for where the plan came from."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    job = Job(argv=("true",), cmd="true", cwd=Path(), collector=Step(name="time"), version="c0" * 20)
+    source = Source(kind="bundle", bundles={"c0" * 20: bundle.pack(tmp_path / "tree")})
+    with pytest.raises(StorageError, match=rf"{tmp_path}.* \(on {re.escape(platform.node())}\)$"):
+        list(Pipes().submit(Plan(jobs=(job,), source=source)))
 
 
 def test_a_listener_hears_the_progress_of_a_worker(tmp_path: Path) -> None:
