@@ -184,10 +184,9 @@ def disturbed(profile: Profile) -> tuple[int, int]:
 
 
 def _of_column(table: Table, column: Column) -> Iterator[Summary]:
-    values = per_run(table, column)
+    values = sorted(value for value in per_run(table, column) if value == value)  # not a number is no value
     if not values:
         return
-    values.sort()
     lower, median, upper = _quartiles(values)
     reach = _FENCE * (upper - lower)
     yield Summary(

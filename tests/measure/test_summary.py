@@ -63,6 +63,13 @@ def test_missing_is_never_zero() -> None:
     assert summarize(measured(None, None)) == []
 
 
+def test_what_is_no_number_is_no_value() -> None:
+    """Among others it would also spoil their order, and with it the median."""
+    nan = float("nan")
+    assert summary(3, nan, 1, nan, 2) == summary(3, 1, 2)
+    assert summarize(measured(nan, nan)) == []
+
+
 def test_every_value_column_is_summed_up_and_no_other() -> None:
     assert [found.metric for found in summarize(profiles.timed(runs=3))] == ["wall", "cpu", "max_rss", "switches"]
 
