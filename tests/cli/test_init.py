@@ -19,6 +19,11 @@ def test_it_finds_the_vcs_by_itself(bare: Here) -> None:
     assert bare.perf("status", "--json").json["vcs"] == "git"
 
 
+def test_the_next_command_is_one_of_a_collector_that_is_there(bare: Here) -> None:
+    bare.git("init", "--quiet")
+    assert "next: perf collect bench -- COMMAND" in bare.perf("init", env={"PERF_DISABLED_PLUGINS": "time"}).err
+
+
 def test_it_works_from_a_folder_below_the_root(bare: Here) -> None:
     bare.git("init", "--quiet")
     below = bare.path / "src" / "deep"
