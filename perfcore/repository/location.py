@@ -128,7 +128,10 @@ def _without_file(start: Path) -> str:
     """What to do where there is no repository, or one that lost its file."""
     for folder in (start, *start.parents):
         if (folder / DIRECTORY / "objects").is_dir():
-            return f"{folder / DIRECTORY} has lost its {LOCAL_FILE}: write `vcs: {{name: git}}` into it, or what it was"
+            file = folder / DIRECTORY / LOCAL_FILE
+            if file.exists() or file.is_symlink():
+                return f"{file} is no file: put one in its place, with `vcs: {{name: git}}` or what it was"
+            return f"{file.parent} has lost its {LOCAL_FILE}: write `vcs: {{name: git}}` into it, or what it was"
     return "make one with `perf init`"
 
 

@@ -47,6 +47,18 @@ def test_a_folder_that_lost_its_file_says_what_to_write_into_it(here: Here) -> N
     here.perf("status")
 
 
+def test_what_is_no_file_is_not_lost(here: Here) -> None:
+    """Such as a named pipe, which opened would never end."""
+    file = here.path / ".perf" / "local.yml"
+    file.unlink()
+    for make in (lambda: file.symlink_to("nothing"), file.mkdir):
+        make()
+        assert "local.yml is no file: put one in its place" in here.perf("status", code=3).err
+        file.rmdir() if not file.is_symlink() else file.unlink()
+    file.write_text("vcs: {name: git}\n")
+    here.perf("status")
+
+
 def test_a_damaged_index_says_how_to_go_on(here: Here) -> None:
     here.collect("true")
     here.perf("add", "0@p")
