@@ -48,8 +48,7 @@ def init(
         places=console.places,
     )
     console.say(f"made {repository.perf} for the {repository.vcs_name} repository {repository.root}")
-    collectors = console.plugins.names("collector") or ("time",)
-    chosen = "time" if "time" in collectors else collectors[0]
+    chosen = min(console.plugins.names("collector"), key="time".__ne__, default="time")  # it, or else the first
     console.say(f"next: perf collect {chosen} -- COMMAND")
     if hasattr(repository.vcs, "remotes") and "pull" in console.plugins.names("command") and repository.vcs.remotes():
         console.say("or, for profiles that others pushed: perf pull")

@@ -189,6 +189,7 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
         return
     lower, median, upper = _quartiles(values)
     reach = _FENCE * (upper - lower)
+    inner = bisect_right(values, upper + reach) - bisect_left(values, lower - reach)
     yield Summary(
         metric=column.name,
         unit=column.unit,
@@ -198,9 +199,7 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
         high=values[-1],
         spread=(upper - lower) / abs(median) if median else None,
         # Of four values none can lie beyond the outer fences of their own quartiles.
-        outliers=bisect_left(values, lower - reach) + len(values) - bisect_right(values, upper + reach)
-        if len(values) >= 5
-        else 0,
+        outliers=len(values) - inner if len(values) >= 5 else 0,
     )
 
 

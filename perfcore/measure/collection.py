@@ -7,7 +7,6 @@ are written as a pending profile marked incomplete, which the complete one repla
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -38,8 +37,7 @@ def collect(repository: Repository, request: MeasureRequest, listener: Listener)
     """Measure everything, save each profile at once, and go on when a part fails: the result holds the failures.
     KeyboardInterrupt leaves the finished runs of each job as pending profiles marked incomplete."""
     listener = Progress(listener)
-    collection = Collection(repository, request, listener, runner_context(repository, listener))
-    return collection.run()
+    return Collection(repository, request, listener, runner_context(repository, listener)).run()
 
 
 class Progress:
@@ -149,7 +147,7 @@ class Collection(msgspec.Struct):
             counts = [0 if job.version in repeated else count for job, count in zip(jobs, counts, strict=True)]
             if repeated:
                 self.listener.note(f"{plural(len(repeated), 'version')} measured again, to compare the sessions")
-        absent = itertools.compress(jobs, [not count for count in counts])
+        absent = [job for job, count in zip(jobs, counts, strict=True) if not count]
         return [self._continued(job, pending) if pending else _Target(job, job) for job in absent]
 
     def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> dict[str | None, list[Entry]]:
@@ -213,14 +211,12 @@ class Collection(msgspec.Struct):
             self.left_out.add(measured.job.version)
         elif profile is None:
             error = measured.error or PerfError(f"{measured.job.label} was not measured")
-            subject = self._tree_name(measured.job) if measured.no_tree else ""
+            version = self.request.versions and measured.job.version
+            subject = (version_name(version) if version else "the working tree") if measured.no_tree else ""
             if not any(subject and failure.subject == subject for failure in self.failures):  # once for all its jobs
                 self._fail(subject or printable(measured.job.title), error)
         else:
             self._measured(target, profile)
-
-    def _tree_name(self, job: Job) -> str:
-        return "the working tree" if self.request.versions is None or not job.version else version_name(job.version)
 
     def _measured(self, target: _Target, profile: Profile) -> None:
         try:

@@ -326,6 +326,10 @@ def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
     if kind == "command" and name in installed.COMMANDS:
         distribution = installed.requirement(installed.COMMANDS[name])
         return PluginError(f"the command {name} is not installed", hint=f"pip install {distribution}")
+    import shutil
+
+    if kind == "collector" and shutil.which(name):
+        return PluginError(f"there is no collector {name!r}", hint="name one first: perf collect time -- COMMAND")
     hint = nearest(name, known) or (f"there are {', '.join(known)}" if known else f"no {kind} is installed")
     if distribution := name.rpartition(":")[0]:
         return PluginError(f"there is no {kind} {name!r}", hint=f"install its distribution: pip install {distribution}")

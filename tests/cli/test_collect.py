@@ -40,6 +40,15 @@ def test_add_registers_at_once(here: Here) -> None:
     assert status["pending"] == []
 
 
+@pytest.mark.parametrize("words", [("sh", "-c", "true"), ("--", "./run")])
+def test_a_command_without_its_collector_is_no_plugin_to_install(here: Here, words: tuple[str, ...]) -> None:
+    here.commit("A program", run="#!/bin/sh\n")
+    (here.path / "run").chmod(0o755)
+    done = here.perf("collect", *words, code=5)
+    assert "name one first: perf collect time -- COMMAND" in done.err
+    assert "distribution" not in done.err
+
+
 def test_too_few_runs_say_how_many_decide(here: Here) -> None:
     assert fewest_pairs(PairSettings().alpha) == DECISIVE
     warning = "note: 5 runs: perf check decides from 6 runs of each version, interleaved (--repeat 6)"
