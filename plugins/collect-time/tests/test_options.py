@@ -122,8 +122,9 @@ def test_the_output_can_be_kept(measure: Measure, tmp_path: Path) -> None:
 
 
 def test_an_output_that_cannot_be_written(measure: Measure) -> None:
-    with pytest.raises(CommandFailedError, match="its output: No such file"):
+    with pytest.raises(CommandFailedError, match="its output: No such file") as caught:
         measure("true", output="no/such/folder/file")
+    assert caught.value.hint == "--output names a file in a folder that is there"
 
 
 def test_a_command_can_be_pinned(python: Measure, tmp_path: Path) -> None:

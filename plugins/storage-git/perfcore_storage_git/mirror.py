@@ -440,7 +440,7 @@ def _reasons(lines: Sequence[str]) -> Sequence[str]:
         return [line for line in before if not line.startswith("Warning:")][-3:]
     if rejected := [line.rpartition("\t")[2] for line in lines if line.startswith("!")]:
         return [*(line for line in lines if line.startswith("remote:")), *rejected]
-    return [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines[-1:]
+    return [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "git:"))] or lines[-1:]
 
 
 def _of_this_side(lines: Sequence[str]) -> list[str]:

@@ -227,6 +227,12 @@ def test_a_copied_repository_puts_no_folder_in_the_place_of_a_server(origin: Pat
             at("http://127.0.0.1:9/x", tmp_path / "place", config=str(config)).create("key", b"1")
 
 
+def test_a_protocol_that_git_does_not_know_is_named(tmp_path: Path) -> None:
+    """The last line of git proposes a similar program."""
+    with pytest.raises(StorageError, match="cannot reach s4://bucket/x: git: 'remote-s4' is not a git command"):
+        at("s4://bucket/x", tmp_path / "place").read("key")
+
+
 def test_a_copy_that_was_removed_is_fetched_again(storage: GitStorage, origin: Path) -> None:
     storage.create("key", b"1")
     shutil.rmtree(storage.place)
