@@ -205,7 +205,9 @@ class Collection(msgspec.Struct):
         )
 
     def _answered(self, measured: Measured, targets: Sequence[_Target]) -> None:
-        target = next(target for target in targets if target.submitted == measured.job)
+        target = next((target for target in targets if target.submitted == measured.job), None)
+        if target is None:
+            raise PerfError("the executor answered for a job that it was not given")
         profile = measured.profile
         if isinstance(measured.error, LeftOutError) and measured.job.version is not None:
             self.left_out.add(measured.job.version)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -83,17 +83,26 @@ def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
 
 def profile_digest(home: Path, profile: Profile) -> str:
     """The hash of all that measuring a profile again runs. A profile does not hold the environment."""
-    _, options = split_options(profile.collector.params)
-    header, of = profile.header, f"profile {folder(profile.header)}".strip()
-    return command_digest(
-        home, of=of, argv=header.argv, shell=header.shell, collector=profile.collector.name, params=options
-    )
+    return _digest(home, profile.header, profile.collector.name, profile.collector.params)
 
 
-def note_measured(repository: Repository, profile: Profile) -> None:
-    """List the command of a profile that was measured just now. If the list cannot be written, `perf bisect` asks."""
+def job_digest(home: Path, job: Job) -> str:
+    """The `profile_digest` of the profile that a resolved job gives."""
+    return _digest(home, job, job.collector.name.rpartition(":")[2], job.collector.params)
+
+
+def _digest(home: Path, of: Job | Header, collector: str, params: Mapping[str, Any]) -> str:
+    where, options = f"profile {folder(of)}".strip(), split_options(params)[1]
+    return command_digest(home, of=where, argv=of.argv, shell=of.shell, collector=collector, params=options)
+
+
+def note_measured(repository: Repository, profile: Profile, typed: Set[str] | None = None) -> None:
+    """List the command of a profile that was measured just now, if it is one that was typed. If the list cannot be
+    written, `perf bisect` asks."""
+    digest = profile_digest(repository.home, profile)
     try:
-        repository.commands.note(profile_digest(repository.home, profile))
+        if typed is None or digest in typed:
+            repository.commands.note(digest)
     except StorageError as error:
         repository.plugins.warn(f"{error}; `perf bisect` will ask before it runs the same command again")
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from perfcore import environment
 from perfcore.errors import FormatError, UsageError
 from perfcore.measure import runner
+from perfcore.measure.schedule import split_options
 from perfcore.model.record import replace
 from perfcore.profile.table import Table, column, concat, table
 from perfcore.repository.registration import entry_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from perfcore.model import Job, Profile
     from perfcore.store.pending import Pending
 
@@ -38,8 +36,7 @@ def missing_runs(profile: Profile, job: Job) -> int | None:
 
 def counted_runs(profile: Profile) -> int:
     """The runs of a profile without its warm-ups."""
-    runs = profile.tables["runs"]
-    return sum(not warmup for warmup in runs["warmup"])
+    return sum(not warmup for warmup in profile.tables["runs"]["warmup"])
 
 
 def joined(earlier: Profile, later: Profile) -> Profile:
@@ -73,26 +70,15 @@ def _continues(job: Job, profile: Profile, context: runner.Context) -> bool:
         and profile.origin == job.version
         and not (profile.dirty or job.dirty)  # uncommitted changes may be others by now
         and runner.fits(plain, entry_of(profile, id="", name="", tables=()), context)
-        and _options(profile.collector.params) == _options(job.collector.params)
+        # The options of the schedule may change between two sessions.
+        and split_options(profile.collector.params)[1] == split_options(job.collector.params)[1]
         and profile.environment_id == environment.environment_id(context.machine)
         and (not profile.incomplete or set(profile.tables) == _TABLES)
     )
 
 
-def _options(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the collector without those of the schedule, which may change between two sessions."""
-    from perfcore.measure.schedule import split_options
-
-    return split_options(params)[1]
-
-
 def _numbered_on(source: Table, first: int) -> Table:
     """The table with its runs numbered from `first`."""
-    columns = []
-    for source_column in source.columns:
-        if source_column.name == "run":
-            numbers = [None if run is None else int(run) + first for run in source_column]
-            columns.append(replace(column("run", numbers, dtype="i64"), spec=source_column.spec))
-        else:
-            columns.append(source_column)
+    numbers = column("run", [None if run is None else int(run) + first for run in source["run"]], dtype="i64")
+    columns = [replace(numbers, spec=each.spec) if each.name == "run" else each for each in source.columns]
     return table(source.name, columns)

@@ -92,12 +92,14 @@ def submit(
     if not plan.jobs:
         return
     driver = plugins.make(EXECUTOR, "local")[1] if executor is None else executor
+    # A worker on another machine may say that it measured something else, which nobody here has typed.
+    typed = {commands.job_digest(repository.home, job) for job in plan.jobs} if repository and executor else None
     hears = "listener" in argument_names(driver.submit)  # which a driver may leave out
     answers = driver.submit(plan, listener) if hears else driver.submit(plan)
     try:
         for measured in answers:
-            if repository is not None and measured.profile is not None:
-                commands.note_measured(repository, measured.profile)
+            if repository is not None and (profile := measured.profile) is not None:
+                commands.note_measured(repository, profile, typed)
             yield measured
     finally:
         if isinstance(answers, Generator):
