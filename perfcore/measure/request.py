@@ -13,6 +13,7 @@ from perfcore.errors import PerfError, UsageError, VersionError
 from perfcore.model import Build, Job, Step
 from perfcore.model.record import Record
 from perfcore.repository.repository import Repository
+from perfcore.text import printable
 
 
 class MeasureRequest(Record, frozen=True, kw_only=True):
@@ -132,12 +133,12 @@ def version_name(version: str) -> str:
 
 def tree_directory(tree: Path, cwd: Path, version: str | None) -> Path:
     """The directory `cwd` of a tree. UsageError if it is outside of the tree or missing."""
-    directory = (tree / cwd).resolve()  # a link may lead out of the tree
+    directory, shown = (tree / cwd).resolve(), printable(str(cwd))  # a link may lead out of the tree
     if not directory.is_relative_to(tree.resolve()):
-        raise UsageError(f"{cwd} is outside the tree that is measured")
+        raise UsageError(f"{shown} is outside the tree that is measured")
     if not directory.is_dir():
         name = f"version {version[:10]}" if version else tree
-        raise UsageError(f"there is no folder {cwd} in {name}", hint="--cwd . runs in the root of the tree")
+        raise UsageError(f"there is no folder {shown} in {name}", hint="--cwd . runs in the root of the tree")
     return tree / cwd
 
 

@@ -75,3 +75,9 @@ def test_a_command_may_run_in_the_folder_where_it_was_measured_only(both: Here) 
     elsewhere = replace(profile, header=replace(profile.header, cmd=profile.header.cmd.replace("svc/one", "vendor")))
     digests = {profile_digest(both.repository.home, each) for each in (profile, elsewhere)}
     assert len(digests) == 2
+
+
+def test_a_folder_of_a_stored_command_stays_on_its_line(here: Here) -> None:
+    """What an imported profile holds must not look like words of perf."""
+    done = here.perf("collect", "time", "--cwd", "a\nperf: all is well", "--", "true", code=2)
+    assert "there is no folder a\\nperf: all is well in" in done.err
