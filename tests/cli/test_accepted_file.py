@@ -85,6 +85,7 @@ def test_without_its_entry_it_fails_again(slowed: Here) -> None:
     (id,) = {entry.change for entry in accepted_file.read(text.encode()) if entry.metric == "cpu"}
     assert "its entry is there already" in slowed.perf("check", "ack", "--in-repository", id, "--why", "x").err
     slowed.perf("check")
+    assert "--in-repository withdraws an entry" in slowed.perf("check", "ack", "--undo", id[:8], code=3).err
     assert "no longer accepted" in slowed.perf("check", "ack", "--in-repository", "--undo", id[:8]).out
     assert (slowed.path / FILE).read_text() == first
     slowed.perf("check", code=1)

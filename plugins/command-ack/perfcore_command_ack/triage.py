@@ -23,6 +23,7 @@ from perfcore_command_kit import decisions
 from perfcore_command_kit.standings import Standings, fixing_changes, settled
 
 from perfcore.analysis import verdict_text
+from perfcore.analysis.note_keys import ACCEPTED_FILE
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.errors import AmbiguousError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.model import Change
@@ -367,7 +368,10 @@ def _decided_id(prefix: str, current: Mapping[str, Decision], stored: Mapping[st
         change = stored.get(next((id for id in stored if prefix and id.startswith(prefix)), ""))
         moved = decisions.of_changes([change], current) if change is not None else {}
         if not moved and change is not None:
-            raise NotFoundError(f"nothing is decided about the change {brief(prefix)}") from None
+            raise NotFoundError(
+                f"nothing is decided about the change {brief(prefix)}",
+                hint=f"--in-repository withdraws an entry of {ACCEPTED_FILE}",
+            ) from None
         if not moved:
             raise
         return next(iter(moved.values())).change
