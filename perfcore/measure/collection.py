@@ -22,7 +22,6 @@ from perfcore.measure.request import MeasureRequest, tree_directory, tree_state,
 from perfcore.measure.runner import Context
 from perfcore.model import Build, Entry, Job, Measured, Plan, Profile, Source, Step
 from perfcore.model.record import replace
-from perfcore.repository.registration import entry_of
 from perfcore.repository.repository import Repository
 from perfcore.store.pending import Pending
 from perfcore.text import plural, printable, quantity
@@ -157,6 +156,8 @@ class Collection(msgspec.Struct):
             for version in dict.fromkeys(job.version for job in jobs if job.version is not None):
                 present[version].extend(self.repository.entries(version))
         for p in [kept.profile for kept in pending if kept.profile and not self.request.register]:
+            from perfcore.repository.registration import entry_of
+
             if p.origin and not (p.dirty or p.incomplete):
                 present[p.origin].append(entry_of(p, id="", name="", tables=()))
         return present
