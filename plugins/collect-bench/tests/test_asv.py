@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -101,6 +102,18 @@ def test_a_module_that_cannot_be_imported_leaves_the_others(measure: MeasureSuit
     measuring = measure(files, words=("suite",), asv=True)
     assert [row["benchmark"] for row in measuring.rows] == ["a.track_one"]
     assert "no_such_module" in str(statuses(measuring)["b"][1])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pympler") is not None, reason="asv-runner measures it with pympler")
+def test_what_asv_runner_leaves_out_is_told(measure: MeasureSuite) -> None:
+    source = """
+        class Lists:
+            def mem_copy(self): return [0]
+        def track_one(): return 1
+    """
+    measuring = measure({"suite/lists.py": source}, words=("suite",), asv=True)
+    (note,) = [note for note in measuring.session.notes if "failed" in note]
+    assert "lists.mem_copy: asv measures it with pympler, which is not installed" in note
 
 
 def test_only_a_folder_is_a_suite_of_asv(measure: MeasureSuite) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import importlib.util
 import itertools
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -22,6 +24,7 @@ from perfcore_collect_bench.worker.suite_files import SuiteFile, load, load_pack
 from perfcore_collect_bench.worker.timing import Plan, Value
 
 _KINDS = {"time": "time", "memory": "memory", "peakmemory": "peak_memory"}
+_MEMORY = re.compile(r"^\s*def (mem_\w+)", re.MULTILINE)
 _UNITS = {"time": "ns", "memory": "B", "peak_memory": "B"}
 
 
@@ -38,6 +41,16 @@ def cases(files: list[SuiteFile]) -> Iterator[AsvCase | Broken]:
             choices = [[_text(shown) for shown in texts] for texts in benchmark.params]
             for index, texts in enumerate(itertools.product(*choices)):
                 yield AsvCase(benchmark, index, dict(zip(benchmark.param_names, texts, strict=True)))
+    if importlib.util.find_spec("pympler") is None:
+        yield from _without_pympler(files)
+
+
+def _without_pympler(files: list[SuiteFile]) -> Iterator[Broken]:
+    """The benchmarks of memory that asv-runner leaves out without a word."""
+    for file in files:
+        with contextlib.suppress(OSError):
+            for name in _MEMORY.findall(file.path.read_text(errors="replace")):
+                yield Broken(f"{file.name}.{name}", "asv measures it with pympler, which is not installed")
 
 
 def load_modules(files: list[SuiteFile], names: list[str]) -> None:
