@@ -28,6 +28,7 @@ _MORE = (
     "perfcore_format_folded",
     "perfcore_format_pprof",
     "perfcore_format_speedscope",
+    "perfcore_format_v8",
     "perfcore_pprof_kit",
     "perfcore_sample_kit",
     "perfcore_vcs_git",

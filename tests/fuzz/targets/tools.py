@@ -13,6 +13,7 @@ from perfcore_format_firefox import FirefoxFormat
 from perfcore_format_folded import FoldedFormat
 from perfcore_format_pprof import PprofFormat
 from perfcore_format_speedscope import SpeedscopeFormat
+from perfcore_format_v8 import V8Format
 from perfcore_testing import profiles
 
 from perfcore.model import Job, Profile, Step
@@ -48,6 +49,15 @@ def firefox_profile(data: bytes) -> None:
 @target
 def pprof(data: bytes) -> None:
     _assert_exchanged(PprofFormat(), data, "in.pb")
+
+
+@target
+def profile_of_v8(data: bytes) -> None:
+    driver = V8Format()
+    driver.sniff(data[:4096], "in.cpuprofile")
+    found = decoded(lambda: driver.read(written(data, "in.cpuprofile")))
+    if found is not None:
+        assert_kept(found)
 
 
 @target
