@@ -61,7 +61,7 @@ def change_row(view: View, item: ListedChange) -> Mapping[str, Any]:
         "sign": "▲" if change.kind in data.WORSE else "▼" if change.kind in data.BETTER else "◆",
         "title": sentences.title(item.row),
         "series": view.link(item.row.path),
-        "link": view.link(PagePath(paths.CHANGE, (paths.part(change.id),))),
+        "link": view.link(PagePath(paths.CHANGE, (paths.part(change.id),))) if change.kind in data.REPORTED else "",
         "size": sentences.size_of(change),
         "interval": sentences.interval(change),
         "state": sentences.status_of(item),

@@ -215,7 +215,7 @@ def status_of(listed: ListedChange) -> str:
         return listed.decided
     if listed.change.undone:
         return f"undone in {listed.change.undone[:10]}"
-    return "new" if listed.stands else ""
+    return "new" if listed.stands else listed.change.reason if listed.change.kind == "cannot tell" else ""
 
 
 def title(row: SeriesRow) -> str:

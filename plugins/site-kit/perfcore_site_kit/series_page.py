@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from perfcore_view_kit import machines
 from perfcore_view_kit.chart import ChartData, ChartOptions, Line, Mark, Rule
 from perfcore_view_kit.form import quantity, shown
-from perfcore_view_kit.history_chart import change_text
+from perfcore_view_kit.history_chart import change_text, is_undecided_step
 
 from perfcore.analysis import verdict_text
 from perfcore.errors import NotFoundError
@@ -121,7 +121,8 @@ def whole_chart(branch: Branch, row: SeriesRow, level: Level) -> ChartData:
 
 
 def _is_marked(branch: Branch, change: Change) -> bool:
-    return change.kind in data.REPORTED and change.kind != "machine" and branch.at(change) >= 0
+    is_shown = change.kind in data.REPORTED and change.kind != "machine"
+    return (is_shown or is_undecided_step(change)) and branch.at(change) >= 0
 
 
 def _mark(branch: Branch, change: Change, level: Level) -> Mark:
@@ -188,7 +189,7 @@ def _range_links(view: View, row: SeriesRow, current: int) -> list[tuple[str, st
 def _changes(view: View, row: SeriesRow) -> Sequence[Mapping[str, Any]]:
     branch = view.branch
     at = branch.by_parts[row.parts]
-    reported = [change for change in reversed(row.changes) if change.kind in data.REPORTED]
+    reported = [change for change in reversed(row.changes) if change.kind in data.REPORTED or is_undecided_step(change)]
     return [change_row(view, data.listed_change(branch, at, change)) for change in reported]
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from perfcore_site_kit import data, levels, paths, sentences
 from perfcore_site_kit.branch import RANGE
 from perfcore_site_kit.comparisons import Comparison
+from perfcore_site_kit.derive import Derived
 from perfcore_site_kit.paths import PagePath
 from perfcore_site_kit.site import FILES, SERVER, Site
 from perfcore_testing import hostile
@@ -24,7 +25,7 @@ from perfcore_testing.project import Project
 from perfcore.errors import NotFoundError
 from perfcore.library import open_repository
 from perfcore.model import Change, ChangeKind
-from perfcore.model.record import replace as replace_profile
+from perfcore.model.record import replace as replace_record
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column
 from perfcore.profile.table import table as table_of
@@ -98,8 +99,8 @@ def test_a_benchmark_that_came_later_counts_its_own_versions(project: Project) -
 
 def test_rows_of_a_command_that_two_collectors_measured_are_told_apart(project: Project) -> None:
     history, version = open_repository(project.path), project.commit("Measured twice")
-    for made in (timed(runs=9), replace_profile(sampled(), header=timed().header, config_id="c1" * 20)):
-        history.register(history.save(replace_profile(made, created=CREATED)), version)
+    for made in (timed(runs=9), replace_record(sampled(), header=timed().header, config_id="c1" * 20)):
+        history.register(history.save(replace_record(made, created=CREATED)), version)
     page = words(Site(open_repository(project.path).repository), PagePath(paths.OVERVIEW))
     assert all(re.search(rf"\|{metric} of [^|]+\|", page) for metric in ("cpu", "samples"))
 
@@ -158,10 +159,10 @@ def test_a_machine_is_listed_with_the_versions_that_it_measured(project: Project
             if number < count:
                 made = timed(runs=6)
                 machine = {**made.machine, "cpu": f"the {name} one"}
-                made = replace_profile(made, machine=machine, environment_id=name, created=CREATED + number)
+                made = replace_record(made, machine=machine, environment_id=name, created=CREATED + number)
                 history.register(history.save(made), ids[-1])
         if number >= 8:
-            history.register(history.save(replace_profile(timed(runs=6), environment_id="new")), ids[-1])
+            history.register(history.save(replace_record(timed(runs=6), environment_id="new")), ids[-1])
     site = Site(history.repository)
     listed = words(site, PagePath(paths.MEASURE)).partition("Where it was measured")[2]
     rows = {row.split("|")[0]: row for row in re.findall(r"(?:old|spare|new)\|.*", listed)}
@@ -418,7 +419,7 @@ def test_the_difference_of_a_deep_recursion_stays_small(project: Project) -> Non
         amounts = column("samples", [90 + number, 10], role="value")
         resources = table_of("resources", [column("stack", rows, dtype="i64"), amounts])
         made = sampled().replace_tables(resources=resources, **builder.tables())
-        made = replace_profile(made, created=CREATED + number)
+        made = replace_record(made, created=CREATED + number)
         history.register(history.save(made), version)
     site = Site(history.repository)
     path = PagePath(paths.DIFF, (paths.pair(*versions), paths.part(history.entries(versions[0])[0].config_id)))
@@ -530,3 +531,21 @@ def test_a_branch_without_profiles_says_how_to_measure(project: Project) -> None
     project.commit("Nothing measured")
     site = Site(open_repository(project.path).repository)
     assert "Nothing that can be compared was measured on this branch yet." in words(site, PagePath(paths.OVERVIEW))
+
+
+def test_a_step_that_cannot_be_told_has_a_row_on_the_page_of_its_series(project: Project) -> None:
+    versions = measure(project, {"./steady": lambda at: 4_000_000 + 400_000 * (at >= 6)}, versions=12)
+    site = Site(open_repository(project.path).repository)
+    site.refresh()
+    at, row = next((at, row) for at, row in enumerate(site.branch.series) if row.primary)
+    step = replace_record(row.changes[0], kind="cannot tell", reason="came with a session")
+    assert (len(row.changes), step.target) == (1, versions[6][:10])
+    series = (*site.branch.series[:at], replace(row, changes=(step,)), *site.branch.series[at + 1 :])
+    site._derived = Derived(branch=replace(site.branch, series=series))
+    markup = site.render(row.path, FILES).content.decode()
+    page = html.unescape(re.sub(r"<[^>]*>", "|", markup))
+    assert re.search(rf"\|{step.target}\|\|◆ inconclusive\|\|\+10.0 %[^|]*came with a session\|", page)
+    reported = page.partition("What was reported")[2].partition("What was measured")[0]
+    assert re.search(rf"\|{step.target}\|.*\| inconclusive\|.*\|came with a session\|", reported, re.DOTALL)
+    # Only what was reported as a change has a page.
+    assert "href" not in markup.partition("What was reported")[2].partition("</table>")[0]

@@ -92,6 +92,17 @@ def test_a_step_that_may_be_the_machine_is_not_called_none() -> None:
     assert "cannot be told" not in page(replace(doubtful, changes=(replace(step, undone="1" * 10),)))
 
 
+def test_a_step_that_may_be_the_machine_has_a_row_and_the_level_ends_at_it() -> None:
+    changed = histories.history([1e7] * 5 + [1.2e7] * 5)
+    step = histories.change(5, kind="cannot tell", reason="came with a session")
+    chart = history_chart(replace(changed, changes=(step,)))
+    assert [(level.start, level.end, level.first) for level in chart.lines[0].levels] == [(0, 4, 1e7), (5, 9, 1.2e7)]
+    assert [mark.text for mark in chart.marks] == ["+20.0 % (+18.0 % to +22.0 % at 99 %) came with a session"]
+    assert "|◆ inconclusive|" in words(page(replace(changed, changes=(step,))))
+    compared = replace(step, earliest="", latest="")
+    assert history_chart(replace(changed, changes=(compared,))).marks == []
+
+
 def test_a_regression_that_was_accepted_or_reverted_does_not_stand() -> None:
     assert "It became worse and stayed so" in page(histories.changed())
     assert "No change for the worse stands" in page(histories.changed(), accepted=ACCEPTED)

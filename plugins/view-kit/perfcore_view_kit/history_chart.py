@@ -89,7 +89,7 @@ def history_chart(
         marks=[
             _mark(change, index, accepted, decided, lines.index(names[index[change.target]]))
             for change in series.changes
-            if change.kind in _WORSE and change.target in index
+            if (change.kind in _WORSE or is_undecided_step(change)) and change.target in index
         ],
         rules=[*_machines(breaks, () if takes_turns else points, index), *_releases(series, releases)],
         band=band_text(len(point.values) for point in points),
@@ -127,11 +127,12 @@ def standing(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> list
 
 def undecided(changes: Iterable[Change], accepted: Mapping[str, str] = EMPTY) -> list[Change]:
     """Those of a history that may be the machine's, and that nobody accepted and no later version took back."""
-    return [
-        change
-        for change in changes
-        if change.kind == "cannot tell" and change.earliest and not change.undone and change.id not in accepted
-    ]
+    return [c for c in changes if is_undecided_step(c) and not c.undone and c.id not in accepted]
+
+
+def is_undecided_step(change: Change) -> bool:
+    """Whether it is a step of a history, as comparisons of two versions have no range."""
+    return change.kind == "cannot tell" and bool(change.earliest)
 
 
 def decision_on(change: Change, accepted: Mapping[str, str], decided: Mapping[str, str]) -> str:
@@ -175,7 +176,7 @@ def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
 
 
 def change_text(change: Change) -> str:
-    """The size of a change with its interval, and what became of it."""
+    """The size of a change with its interval, what became of it, and why it cannot be told."""
     parts = [size_of(change)] if size_of(change) else []
     if change.low is not None and change.high is not None and change.kind != "variance":
         level = f" at {100 * change.confidence:.3g} %" if change.confidence else ""
@@ -184,6 +185,8 @@ def change_text(change: Change) -> str:
         parts.append(f"{percent(change.pace)} a version until {shown(change.until[:SHORT])}")
     if change.undone:
         parts.append(f"undone in {shown(change.undone[:SHORT])}")
+    elif is_undecided_step(change) and change.reason:
+        parts.append(shown(change.reason))
     return " ".join(parts)
 
 
@@ -230,7 +233,7 @@ def _mark(
         line=line,
         word=verdict_text.word(change),
         text=change_text(change),
-        worse=_WORSE[change.kind],
+        worse=_WORSE.get(change.kind),
         first=min(*ends, at),
         last=max(*ends, at),
         low=base * change.low if is_sized and base is not None and change.low is not None else None,
@@ -269,7 +272,7 @@ def _releases(series: MetricHistory, releases: Mapping[str, tuple[str, ...]]) ->
 def _levels(changes: Sequence[Change], medians: Sequence[float | None], index: Mapping[str, int]) -> list[Level]:
     """The median of the versions between two steps; of a drift the least-squares line through its versions, in pieces
     where it is a curve."""
-    starts = {index[c.target] for c in changes if c.kind in _STEPS and c.target in index}
+    starts = {index[c.target] for c in changes if (c.kind in _STEPS or is_undecided_step(c)) and c.target in index}
     drifts = {}
     for change in changes:
         if change.pace is not None and change.target in index and change.until[:SHORT] in index:
