@@ -79,13 +79,15 @@ class ChangeGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when? The groups of one page of all, the newest first."""
+    """Since when? The groups of one page of all, the newest first. `standing` are the regressions of primary metrics,
+    `standing_others` those of others."""
 
     groups: tuple[ChangeGroup, ...]
     number: int
     pages: int
     of_code: int
     standing: int
+    standing_others: int
     versions: int
 
 
@@ -187,6 +189,7 @@ def changes(branch: Branch, number: int = 1) -> Changes:
         pages=max(1, -(-len(groups) // GROUPS)),
         of_code=sum(item.change.kind != "machine" for item in listed),
         standing=sum(item.stands for item in listed if item.change.primary),
+        standing_others=sum(item.stands for item in listed if not item.change.primary),
         versions=len(branch.versions),
     )
 

@@ -63,24 +63,26 @@ def changes(page: Changes) -> str:
     versions = plural(page.versions, "version")
     if not page.of_code:
         return f"No change {'of the code ' if page.groups else ''}was reported in {versions}."
-    standing = (
-        f"{plural(page.standing, 'regression')} {_stand(page.standing)}" if page.standing else "No regression stands"
-    )
-    return f"{standing}, of {plural(page.of_code, 'change')} in {versions}."
+    count, others = f"of {plural(page.of_code, 'change')} in {versions}", page.standing_others
+    if not page.standing and others:
+        verb = "does" if others == 1 else "do"
+        return f"No regression of a primary metric stands, but {others} of other metrics {verb}, {count}."
+    if not page.standing:
+        return f"No regression stands, {count}."
+    more = f" Of other metrics, {others} more {_stand(others)}." if others else ""
+    return f"{plural(page.standing, 'regression')} {_stand(page.standing)}, {count}.{more}"
 
 
 def series(state: SeriesState) -> str:
     """Since when is it slower?"""
     row, change = state.row, state.change
-    current = (
-        f"it takes {quantity(row.median, shown(row.unit, 16))} now"
-        if row.unit in ("s", "ns")
-        else (f"it is {quantity(row.median, shown(row.unit, 16))} now")
-    )
     if row.median is None:
         return "It was not measured yet."
+    is_time, amount = row.unit in ("s", "ns"), quantity(row.median, shown(row.unit, 16))
     if state.status == "not measured":
-        return f"It was last measured {plural(state.behind, 'version')} ago; then {current.replace(' now', '')}."
+        verb = "took" if is_time else "was"
+        return f"It was last measured {plural(state.behind, 'version')} ago, and {verb} {amount} then."
+    current = f"it {'takes' if is_time else 'is'} {amount} now"
     if state.status == "inconclusive" and state.reason and not row.is_short:
         size = size_of(state.undecided)
         step = f"{size} since {shown(state.undecided.target)}, " if state.undecided is not None and size else ""
@@ -106,7 +108,8 @@ def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[M
     elif commits:
         came = f"; it came with one of {len(commits)} versions"
     ending = f", {status_of(item)}" if item.accepted or moved.undone else ""
-    sentence = f"{shown(item.row.name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}"
+    name = item.row.name if moved.primary else title(item.row)
+    sentence = f"{shown(name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}"
     return sentence if sentence.endswith(("…", ".")) else f"{sentence}."
 
 

@@ -549,3 +549,27 @@ def test_a_step_that_cannot_be_told_has_a_row_on_the_page_of_its_series(project:
     assert re.search(rf"\|{step.target}\|.*\| inconclusive\|.*\|came with a session\|", reported, re.DOTALL)
     # Only what was reported as a change has a page.
     assert "href" not in markup.partition("What was reported")[2].partition("</table>")[0]
+
+
+def test_standing_regressions_of_other_metrics_are_not_called_none(project: Project) -> None:
+    measure(project, {"./steady": lambda _: 4_000_000, "./slow": lambda at: 4_000_000 * (1 + (at >= 6))}, versions=12)
+    branch = Site(open_repository(project.path).repository).branch
+    (worse,) = (row for row in branch.series if row.primary and row.changes)
+    wall = replace(worse, changes=tuple(replace_record(change, primary=False) for change in worse.changes))
+    others = replace(branch, series=(wall,))
+    said = "No regression of a primary metric stands, but 1 of other metrics does, of 1 change in 12 versions."
+    assert sentences.changes(data.changes(others)) == said
+    said = "1 regression stands, of 2 changes in 12 versions. Of other metrics, 1 more stands."
+    assert sentences.changes(data.changes(replace(branch, series=(worse, wall)))) == said
+    ((_, change),) = others.changes
+    sentence = sentences.change(data.listed_change(others, 0, change), None, [])
+    assert sentence.startswith(f"{worse.metric} of ./slow is slower (+100.0 %) since {change.target}")
+
+
+def test_a_benchmark_that_was_not_measured_lately_says_what_it_was(project: Project) -> None:
+    measure(project, {"./steady": lambda _: 4_000_000}, versions=6)
+    branch = Site(open_repository(project.path).repository).branch
+    row = replace(next(row for row in branch.series if row.primary), newest=2, median=4_000_000.0, unit="ns")
+    assert sentences.series(data.state_of(branch, row)) == "It was last measured 3 versions ago, and took 4 ms then."
+    counted = replace(row, median=7.0, unit="")
+    assert sentences.series(data.state_of(branch, counted)) == "It was last measured 3 versions ago, and was 7 then."
