@@ -139,6 +139,21 @@ def test_every_page_fits_and_can_be_read(story: Served, window: Any, axe: str, s
     assert all(address.startswith((origin, "about:")) for address in window.requests)
 
 
+def test_the_tables_of_the_overview_fit_into_the_window_of_a_laptop(story: Served, window: Any) -> None:
+    window.resize(1100, 800)
+    window.open(story.url, "main")
+    window.run("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+    # What a long history has in its widest columns: a decision, an interval, and an age.
+    cells = {2: "= same, accepted", 3: "+104.2 %", 4: "+157.3 % to +211.1 %", 6: "27.5 ms", 9: "64 versions ago"}
+    for column, text in cells.items():
+        window.run(
+            f"document.querySelectorAll('td:nth-child({column})').forEach((cell) => {{ cell.textContent = {text!r}; }})"
+        )
+    widths = window.run("[...document.querySelectorAll('.scroll')].map((box) => [box.scrollWidth, box.clientWidth])")
+    assert len(widths) == 2
+    assert all(needed <= available for needed, available in widths), widths
+
+
 def test_pages_are_used_by_keyboard(story: Served, window: Any) -> None:
     window.open(story.url, "main")
     window.press("Tab")
