@@ -51,12 +51,14 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change with the series that shows it, and what was decided about it."""
+    """A change with the series that shows it, and what was decided about it. `decision` is the state by which it fails
+    no check, where there is one."""
 
     change: Change
     row: SeriesRow
     accepted: str
     decided: str
+    decision: str
 
     @property
     def stands(self) -> bool:
@@ -200,6 +202,7 @@ def listed_change(branch: Branch, at: int, change: Change) -> ListedChange:
         row=branch.series[at],
         accepted=branch.accepted.get(change.id, ""),
         decided=branch.decided.get(change.id, ""),
+        decision=silencing_state(change, branch.accepted, branch.decided),
     )
 
 

@@ -118,7 +118,7 @@ def version(compared: Comparison | None, own: Sequence[ListedChange], before: Mi
     worse = [item for item in own if item.change.kind in WORSE and item.change.primary]
     better = [item for item in own if item.change.kind in BETTER and item.change.primary]
     if worse:
-        named = ", ".join(f"{shown(item.row.name, _MOST)} {size_of(item.change)}".strip() for item in worse[:3])
+        named = ", ".join(map(_named, worse[:3]))
         remainder = f" and {len(worse) - 3} more" if len(worse) > 3 else ""
         return f"Yes, as its history shows: {named}{remainder}."
     if better:
@@ -128,6 +128,12 @@ def version(compared: Comparison | None, own: Sequence[ListedChange], before: Mi
     if compared is None:
         return "Its history shows no change here."  # which is no "No": two versions alone may differ
     return f"{counted(compared)} than the version before."
+
+
+def _named(item: ListedChange) -> str:
+    """`./gzip +4.2 %`, with the decision by which it fails no check."""
+    decision = f" ({SILENT[item.decision]})" if item.decision in SILENT else ""
+    return f"{shown(item.row.name, _MOST)} {size_of(item.change)}".strip() + decision
 
 
 def comparison(compared: Comparison) -> str:

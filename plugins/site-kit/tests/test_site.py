@@ -279,6 +279,9 @@ def test_an_accepted_change_is_no_answer(site: Site, measured: Project) -> None:
     assert site.refresh()
     assert data.overview(site.branch).counts["slower"] == 0
     assert "accepted by Ann: it is safer" in words(site, PagePath(paths.CHANGES))
+    target = next(version for version in site.branch.versions if version.id.startswith(change.target))
+    said = "Yes, as its history shows: ./slow +100.0 % (accepted)."
+    assert said in words(site, PagePath(paths.VERSION, (paths.part(target.id),)))
 
 
 def test_every_decision_is_in_the_charts_of_its_change(site: Site, measured: Project) -> None:
