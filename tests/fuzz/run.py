@@ -24,6 +24,7 @@ _PACKAGES = ("perfcore", "perfcore_check_changepoint", "perfcore_collect_papi", 
 _FLEETS = ("perfcore_fleet_kit", "perfcore_source_otel", "perfcore_source_pprof", "perfcore_source_statprofiler")
 _MORE = (
     "perfcore_format_benchmarks",
+    "perfcore_format_chrome_trace",
     "perfcore_format_firefox",
     "perfcore_format_folded",
     "perfcore_format_pprof",

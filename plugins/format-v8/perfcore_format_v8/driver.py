@@ -15,6 +15,7 @@ from perfcore_format_v8.document import CpuProfile, HeapProfile
 
 _SUFFIXES = (".cpuprofile", ".heapprofile")
 _FRAME = b'"callFrame"'
+_TRACE = b'"traceEvents"'  # of Chrome, whose events may hold pieces of profiles
 _TREES = (b'"nodes"', b'"head"')
 
 
@@ -28,7 +29,7 @@ class V8Format:
         if not start.startswith(b"{"):
             return False
         return name.removesuffix(".gz").endswith(_SUFFIXES) or (
-            _FRAME in start and any(tree in start for tree in _TREES)
+            _FRAME in start and _TRACE not in start and any(tree in start for tree in _TREES)
         )
 
     def read(self, path: Path) -> Profile:

@@ -9,6 +9,7 @@ from perfcore_check_changepoint import memory
 from perfcore_collect_papi import topology
 from perfcore_collect_sample import SampleSettings, kernel, pyspy
 from perfcore_collect_sample.source import Places
+from perfcore_format_chrome_trace import ChromeTraceFormat
 from perfcore_format_firefox import FirefoxFormat
 from perfcore_format_folded import FoldedFormat
 from perfcore_format_pprof import PprofFormat
@@ -53,11 +54,12 @@ def pprof(data: bytes) -> None:
 
 @target
 def profile_of_v8(data: bytes) -> None:
-    driver = V8Format()
-    driver.sniff(data[:4096], "in.cpuprofile")
-    found = decoded(lambda: driver.read(written(data, "in.cpuprofile")))
-    if found is not None:
-        assert_kept(found)
+    _assert_imported(V8Format(), data, "in.cpuprofile")
+
+
+@target
+def chrome_trace(data: bytes) -> None:
+    _assert_imported(ChromeTraceFormat(), data, "in.json")
 
 
 @target
@@ -91,6 +93,14 @@ def recorded_by_the_kernel(data: bytes) -> None:
         return [([f for f in (kernel._frame(row, places) for row in rows) if f], pid) for pid, _, rows in blocks]
 
     _assert_stacks(read)
+
+
+def _assert_imported(driver: Any, data: bytes, name: str) -> None:
+    """What was read can be kept."""
+    driver.sniff(data[:4096], name)
+    found = decoded(lambda: driver.read(written(data, name)))
+    if found is not None:
+        assert_kept(found)
 
 
 def _assert_exchanged(driver: Any, data: bytes, name: str) -> None:

@@ -1,0 +1,3 @@
+from perfcore_testing.project import empty_project, project
+
+__all__ = ["empty_project", "project"]
