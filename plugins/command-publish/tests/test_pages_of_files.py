@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -148,3 +150,16 @@ def test_data_that_are_missing_are_said_where_the_chart_would_be(window: Any, si
     window.open(page.as_uri(), "figure .problem")
     assert "is missing" in window.run("document.querySelector('figure .problem').textContent")
     assert window.run("document.querySelectorAll('figure table tbody tr').length") >= 1, "the tables stay"
+
+
+def test_a_flame_graph_is_printed_across_and_the_other_pages_upright(window: Any, sampled_site: Path) -> None:
+    """Its letters would be too small to read on a page that stands."""
+    sizes = {}
+    for page in (next(sampled_site.glob("diff/**/*.html")), sampled_site / "index.html"):
+        window.open(page.as_uri(), DRAWN)
+        document = base64.b64decode(window.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+        boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", document)
+        sizes[page.name] = {float(width) > float(height) for width, height in boxes}
+    upright_and_across, upright = sizes.values()
+    assert upright_and_across == {False, True}
+    assert upright == {False}
