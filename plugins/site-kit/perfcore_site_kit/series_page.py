@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ def series_page(view: View) -> Mapping[str, Any]:
         "facts": _facts(view.branch, state),
         "ranges": _range_links(view, row, last) if last else [],
         "changes": _changes(view, row),
-        "command": f"perf history {_quoted(row.resource or row.metric)}",
+        "command": _command(view.branch, row),
     }
 
 
@@ -193,5 +194,9 @@ def _changes(view: View, row: SeriesRow) -> Sequence[Mapping[str, Any]]:
     return [change_row(view, data.listed_change(branch, at, change)) for change in reported]
 
 
-def _quoted(text: str) -> str:
-    return shlex.quote(text)
+def _command(branch: Branch, row: SeriesRow) -> str:
+    """What draws the series in a terminal, and no series of another command."""
+    words = ["perf", "history", row.resource or row.metric]
+    if any(other.command != row.command for other in branch.series):
+        words += ["--command", glob.escape(row.command)]
+    return shlex.join(words)

@@ -576,3 +576,14 @@ def test_a_benchmark_that_was_not_measured_lately_says_what_it_was(project: Proj
     assert sentences.series(data.state_of(branch, row)) == "It was last measured 3 versions ago, and took 4 ms then."
     counted = replace(row, median=7.0, unit="")
     assert sentences.series(data.state_of(branch, counted)) == "It was last measured 3 versions ago, and was 7 then."
+
+
+def test_the_command_of_a_series_draws_it_and_no_other(project: Project) -> None:
+    measure(project, {"./slow [1]": lambda _: 5_000_000, "./slow 1": lambda _: 4_000_000}, versions=4)
+    site = Site(open_repository(project.path).repository)
+    site.refresh()
+    row = next(row for row in site.branch.series if row.primary and "[" in row.command)
+    (command,) = re.findall(r"\|(perf history [^|]*)\|", words(site, row.path))
+    drawn = project.perf(*shlex.split(command)[1:]).out
+    assert f"{row.metric} of {row.command}\n" in drawn
+    assert drawn.count(f"{row.metric} of ") == 1
