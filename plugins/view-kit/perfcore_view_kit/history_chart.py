@@ -186,7 +186,7 @@ def change_text(change: Change) -> str:
     if change.undone:
         parts.append(f"undone in {shown(change.undone[:SHORT])}")
     elif is_undecided_step(change) and change.reason:
-        parts.append(shown(change.reason))
+        parts.append(shown(change.reason.partition(":")[0]))  # without what to measure
     return " ".join(parts)
 
 
