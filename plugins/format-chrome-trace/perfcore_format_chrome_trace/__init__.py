@@ -1,4 +1,4 @@
-"""The format `chrome-trace`: Trace events of Chrome, clang, Bazel, tsc and VizTracer, read by perfcore."""
+"""The format `chrome-trace`: Trace events of Chrome, clang, tsc and VizTracer, read by perfcore."""
 
 from perfcore_format_chrome_trace.driver import ChromeTraceFormat
 

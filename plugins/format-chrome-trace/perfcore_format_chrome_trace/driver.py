@@ -1,4 +1,4 @@
-"""Reading files of trace events: `clang -ftime-trace`, `tsc --generateTrace`, VizTracer, Bazel, Node.js, Chrome."""
+"""Reading files of trace events: `clang -ftime-trace`, `tsc --generateTrace`, VizTracer, Node.js, Chrome."""
 
 from __future__ import annotations
 
