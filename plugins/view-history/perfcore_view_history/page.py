@@ -122,9 +122,10 @@ def _overview_row(subject: ViewData, series: MetricHistory, label: str, name: st
 
 
 def _last_change(series: MetricHistory, accepted: Mapping[str, str]) -> Change | None:
-    """The last change for the worse that stands, or else the last one."""
+    """The last change for the worse that stands, or else the last one, a step that cannot be told being one."""
+    steps = undecided(series.changes, accepted)
     changes = standing(series, accepted) or [
-        c for c in series.changes if c.kind not in ("same", "cannot tell", "machine")
+        c for c in series.changes if c in steps or c.kind not in ("same", "cannot tell", "machine")
     ]
     return changes[-1] if changes else None
 

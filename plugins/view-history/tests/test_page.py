@@ -99,6 +99,8 @@ def test_a_step_that_may_be_the_machine_has_a_row_and_the_level_ends_at_it() -> 
     assert [(level.start, level.end, level.first) for level in chart.lines[0].levels] == [(0, 4, 1e7), (5, 9, 1.2e7)]
     assert [mark.text for mark in chart.marks] == ["+20.0 % (+18.0 % to +22.0 % at 99 %) came with a session"]
     assert "|◆ inconclusive|" in words(page(replace(changed, changes=(step,))))
+    several = words(page(replace(changed, changes=(histories.change(2, kind="variance"), step)), histories.steady()))
+    assert f"|◆ inconclusive at {step.target}||+20.0 % (+18.0 % to +22.0 % at 99 %) came with a session|" in several
     compared = replace(step, earliest="", latest="")
     assert history_chart(replace(changed, changes=(compared,))).marks == []
 
