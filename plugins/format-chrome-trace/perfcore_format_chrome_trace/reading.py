@@ -59,10 +59,10 @@ def _names(threads: Iterable[_Thread], metadata: Iterable[Event]) -> dict[_Threa
         elif isinstance(text, str) and event.name == "thread_name":
             named[event.pid, event.tid] = text
     process_of = _apart({pid: processes.get(pid, "") for pid, _ in threads})
-    thread_of: dict[_Thread, str] = {}
-    for pid in process_of:
-        own = _apart({thread: named.get(thread, "") for thread in threads if thread[0] == pid})
-        thread_of.update(own)
+    by_process: dict[_Id, dict[_Thread, str]] = {}
+    for thread in threads:
+        by_process.setdefault(thread[0], {})[thread] = named.get(thread, "")
+    thread_of = {thread: name for own in by_process.values() for thread, name in _apart(own).items()}
     return {thread: (encodable(process_of[thread[0]]), encodable(thread_of[thread])) for thread in threads}
 
 
