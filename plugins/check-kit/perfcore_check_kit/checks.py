@@ -20,7 +20,7 @@ from perfcore.config.layers import KEYS
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Change, Pairing
 from perfcore.repository.repository import Repository
-from perfcore.text import brief, printable
+from perfcore.text import brief, plural, printable
 from perfcore_check_kit import conclusions, history, outermost_versions
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.findings import Findings, MethodResults, of_judgement, of_pairs, of_scans
@@ -218,12 +218,13 @@ class _Run(msgspec.Struct, frozen=True):
         if not scanned:
             return Findings()
         changes = [change for change in history.changes(scanned) if change.latest not in ancestors]
+        extent = f"{plural(len(scanned), 'series', 'series')} over {plural(history.versions(scanned), 'version')}"
         return Findings(
             changes=tuple(changes),
             unpaired=tuple(
                 _elsewhere(line) for line in lines if _newest(line) not in ancestors and _is_elsewhere(line)
             ),
-            conclusions=(conclusions.of_history(changes, len(scanned), history.versions(scanned)),),
+            conclusions=(conclusions.of_history(changes, extent),),
             compared=len(scanned),
             metrics=frozenset(series.series.metric for series in scanned),
             benchmarks=frozenset(series.series.resource for series in scanned),

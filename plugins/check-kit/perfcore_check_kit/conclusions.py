@@ -46,9 +46,8 @@ def of_contracts(verdicts: Sequence[Change]) -> str:
     return f"{plural(len(verdicts), 'contract')}: {counts['degradation']} broken{inconclusive}"
 
 
-def of_history(changes: Sequence[Change], series: int, versions: int) -> str:
-    """One line: the changes of a history."""
-    scanned = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
+def of_history(changes: Sequence[Change], scanned: str) -> str:
+    """One line: what was scanned, and the changes of its history."""
     changed = [change for change in changes if change.until or change.kind in ("degradation", "optimization")]
     primary = [change for change in changed if change.primary]
     undecided = sum(change.kind == "cannot tell" and change.primary and not change.undone for change in changes)

@@ -205,6 +205,9 @@ def test_benchmarks_are_chosen_by_a_pattern(project: Project) -> None:
     (change,) = project.perf("check", "all", "-k", "parse", "--json", code=1).json["changes"]
     assert change["target"] == versions[8]
     assert not project.perf("check", "all", "-k", "so?t", "--json").json["changes"]
+    parse = project.perf("check", "all", "-k", "parse", code=1).lines[-1]
+    assert parse == "2 benchmarks like 'parse': 1 regression, 0 improvements"
+    assert project.perf("check", "all", "-k", "so?t").lines[-1] == "1 benchmark like 'so?t': no change"
     (unchanged,) = project.perf("check", versions[1], "-k", "so?t", "--json", code=None).json["changes"]
     assert unchanged["resource"] == "sort"
     assert "no benchmark like 'heap'" in project.perf("check", "all", "-k", "heap", code=9).out

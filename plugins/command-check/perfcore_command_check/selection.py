@@ -7,7 +7,7 @@ from perfcore_check_kit import conclusions
 from perfcore.analysis.check_result import CheckResult
 from perfcore.model.record import replace
 from perfcore.profile.benchmarks import matches
-from perfcore.text import printable
+from perfcore.text import plural, printable
 
 
 def of_benchmarks(result: CheckResult, pattern: str, *, history: bool, jobs: bool = False) -> CheckResult:
@@ -19,12 +19,17 @@ def of_benchmarks(result: CheckResult, pattern: str, *, history: bool, jobs: boo
         return matches(benchmark, pattern) or (jobs and matches(label, pattern))
 
     changes = tuple(change for change in result.changes if is_chosen(change.resource, change.label))
-    is_unchanged = history and any(matches(benchmark, pattern) for benchmark in result.benchmarks)
-    nothing = f"no benchmark like {printable(pattern)!r} was compared or changed"
+    scanned = sum(matches(benchmark, pattern) for benchmark in result.benchmarks) if history else 0
+    conclusion = f"no benchmark like {printable(pattern)!r} was compared"
+    if scanned:
+        extent = f"{plural(scanned, 'benchmark')} like {printable(pattern)!r}"
+        conclusion = conclusions.of_history(changes, extent)
+    elif changes:
+        conclusion = conclusions.of_comparisons(changes)
     return replace(
         result,
         changes=changes,
         unpaired=tuple(unpaired for unpaired in result.unpaired if is_chosen(unpaired.benchmark, unpaired.label)),
-        conclusion=conclusions.of_comparisons(changes) if changes else nothing,
-        compared=result.compared if is_unchanged else conclusions.count(changes),
+        conclusion=conclusion,
+        compared=result.compared if scanned else conclusions.count(changes),
     )
