@@ -66,9 +66,8 @@ def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
         return f"{_digits(value, digits)} {printable(unit)}".rstrip()
     for factor, name in scales:
         if abs(value) >= factor:
-            scaled = value if factor == 1 else value / factor
             joint = "" if unit == "" else " "
-            return f"{_digits(scaled, digits)}{joint}{name}".rstrip()
+            return f"{_digits(value if factor == 1 else value / factor, digits)}{joint}{name}".rstrip()
     return f"{_digits(value, digits)} {unit}".rstrip()
 
 
@@ -123,7 +122,9 @@ def fitted(rows: Sequence[Sequence[str]], columns: int | None, cut: Sequence[int
         over = max(map(width, align(trimmed)), default=0) - (columns or 0)
         room = max(least, max((width(row[column]) for row in trimmed), default=0) - over)
         for row in trimmed if over > 0 else ():
-            row[column] = clip(row[column], room)
+            if width(row[column]) > room:  # cut in the middle: names of a suite begin alike and differ at the end
+                head = clip(row[column], room // 3)
+                row[column] = head + clip(row[column][::-1], room - width(head) + 1)[::-1][1:]
     return trimmed
 
 

@@ -48,6 +48,17 @@ def test_a_table_is_cut_to_a_terminal_where_its_names_are_long() -> None:
     assert fitted([], 50, cut=(2,)) == []
 
 
+def test_a_cut_name_keeps_its_end_which_tells_benchmarks_of_a_suite_apart() -> None:
+    names = [f"example.org/mux.BenchmarkPopulateContext/{case}" for case in ("static[2]", "dynamic[2]", "日本語[2]")]
+    cells = [name for name, _ in fitted([(name, "1.5 µs") for name in names], 40, cut=(0,))]
+    assert cells == [
+        "example.o…ulateContext/static[2]",
+        "example.o…lateContext/dynamic[2]",
+        "example.o…ulateContext/日本語[2]",
+    ]
+    assert {width(cell) for cell in cells} == {32}
+
+
 def test_what_moves_the_cursor_is_shown_as_an_escape() -> None:
     assert printable("a\x1b[2J\n\u202eb") == "a\\x1b[2J\\n\\u202eb"
     assert printable("naïve 日本") == "naïve 日本"
