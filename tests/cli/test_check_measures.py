@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_command_check import confirmation
+from perfcore_command_compare.result import ComparisonResult, Side
 
 from perfcore.library import open_repository
+from perfcore.model import Change, ChangeKind
 from perfcore.model.record import replace
 
 if TYPE_CHECKING:
@@ -178,3 +181,44 @@ def test_the_slower_benchmarks_of_a_suite_are_measured_again_alone(here: Here, t
     assert {name.rpartition("_")[2] for name in reasons} == {"0", "2"}
     assert all(reason.startswith("confirmed: +") for reason in reasons.values()), reasons
     assert not (tmp_path / "ran").exists(), "the steady one did not run again"
+
+
+SIDES = (Side(name="A", command="sort big.txt"), Side(name="B", command="sort big.txt"))
+
+
+def _change(kind: ChangeKind, low: float | None, ratio: float, high: float | None) -> Change:
+    return Change(
+        id="1",
+        kind=kind,
+        metric="wall",
+        unit="ns",
+        label="sort big.txt",
+        baseline="a" * 10,
+        target="b" * 10,
+        baseline_value=1e6,
+        target_value=ratio * 1e6,
+        ratio=ratio,
+        low=low,
+        high=high,
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "ratio", "high", "reason"),
+    [
+        (0.661, 0.82, 1.04, "not confirmed: -18.0 % (-33.9 % to +4.0 %)"),
+        (0.892, 1.281, 2.15, "neither confirmed nor refuted"),  # the first interval may be right
+        (1.01, 1.1, 1.2, "neither confirmed nor refuted"),  # smaller, and no less a regression
+        (None, 0.82, None, "neither confirmed nor refuted"),
+    ],
+)
+def test_a_second_interval_that_contradicts_the_first_does_not_fail_the_build(
+    low: float | None, ratio: float, high: float | None, reason: str
+) -> None:
+    first = _change("degradation", 1.289, 1.8, 2.565)
+    again = ComparisonResult(
+        sides=SIDES, changes=(_change("cannot tell", low, ratio, high),), pairs=9, stopped="budget"
+    )
+    answer = confirmation._answer(first, again)
+    assert answer.reason.startswith(reason)
+    assert answer.kind == ("cannot tell" if reason.startswith("not") else "degradation")

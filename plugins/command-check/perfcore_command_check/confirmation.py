@@ -96,9 +96,17 @@ def _answer(change: Change, comparison: Any) -> Change:
     if again.kind == "degradation":
         evidence = f"{change.evidence}; measured again: {again.evidence}"
         return replace(change, reason=f"confirmed: {estimate}", evidence=evidence)
-    if again.kind == "cannot tell" and comparison.stopped != "pairs":
+    if again.kind == "cannot tell" and comparison.stopped != "pairs" and not _contradicts(again, change):
         return replace(change, reason=f"neither confirmed nor refuted within the budget: {estimate}")
     return _refuted(change, estimate, again.evidence)
+
+
+def _contradicts(again: Change, change: Change) -> bool:
+    """Whether the interval of the second measurement holds no change, and no size that the first one left open: two
+    intervals of 95 % that have nothing in common are not of one regression."""
+    if change.low is None or change.high is None or again.low is None or again.high is None:
+        return False
+    return again.low <= 1.0 <= again.high and (again.high < change.low or change.high < again.low)
 
 
 def _compare(history: History, suspects: Sequence[Change], given: Mapping[str, float], listener: Listener) -> Any:
