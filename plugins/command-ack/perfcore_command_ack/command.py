@@ -27,7 +27,8 @@ def ack(
         list[str] | None,
         typer.Argument(
             metavar="[CHANGE...]",
-            help="The first characters of the id that `perf check` prints. Without one, list the accepted changes.",
+            help="The first characters of the id that `perf check` prints, or a version: all that got worse with it. "
+            "Without one, list the accepted changes.",
             show_default=False,
         ),
     ] = None,

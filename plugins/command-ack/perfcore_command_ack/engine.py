@@ -25,7 +25,7 @@ def accept_in_file(repository: Repository, changes: Sequence[str], why: str, aut
     """Accept changes, and the other metrics that changed with them, by entries of the repository's file. Only one that
     a stored result has can be named: the entry says what it is."""
     stored = triage.changes_by_id(repository)
-    named = dict.fromkeys(triage.find(prefix, stored) for prefix in changes)
+    named = triage.named(changes, stored, lambda word: triage.find(word, stored))
     present = {entry.change for entry in accepted_file.of_tree(repository)}
     ids = [id for id in dict.fromkeys([*named, *triage.companions(named, stored)]) if id not in present]
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -39,7 +39,9 @@ def take_back_in_file(repository: Repository, changes: Sequence[str]) -> TriageR
     """Take the entries of these changes out of the file, and those of the other metrics that changed with them."""
     entries = accepted_file.of_tree(repository)
     stored = triage.changes_by_id(repository)
-    named = dict.fromkeys(triage.find(prefix, _ids(entries)) for prefix in changes)
+    in_file = _ids(entries)
+    accepted = {id: change for id, change in stored.items() if id in in_file}
+    named = triage.named(changes, accepted, lambda word: triage.find(word, in_file))
     reasons = {(entry.why, entry.author, entry.date) for entry in entries if entry.change in named}
     ids = {*named, *triage.companions(named, stored)}
     removed = [e for e in entries if e.change in ids and (e.why, e.author, e.date) in reasons]

@@ -12,7 +12,7 @@ import getpass
 import itertools
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -59,6 +59,7 @@ __all__ = [
     "decide",
     "find",
     "in_words",
+    "named",
     "stored_changes",
     "triaged",
     "user",
@@ -70,6 +71,7 @@ STATES = (CONFIRMED, ACCEPTED, FIXED, FALSE_ALARM, ENVIRONMENT, WITHDRAWN)
 """What can be decided about a change; the last one withdraws what was decided."""
 REOPENED = "reopened"
 _WHOLE = re.compile(r"[0-9a-f]{20,64}")  # an id that was copied whole: checks give 20 digits, SHA-256 has 64
+_VERSION = 7  # characters that a version has at least, as git abbreviates it: fewer are the beginning of an id
 _SIZE = re.compile(r"\+?(\d{1,6}(?:\.\d{1,6})?)\s?%")
 
 
@@ -130,7 +132,8 @@ def decide(
     found: Iterable[Change] = (),
     listener: Listener | None = None,
 ) -> TriageResult:
-    """Decide about the changes whose ids begin so, and with each about the other metrics that changed with it.
+    """Decide about the changes whose ids begin so, or that came with these versions, and with each about the other
+    metrics that changed with it.
 
     `state` is one of STATES. `fixed_in` is a revision, `until` has ends: a date (2026-12-31), a size (`+8 %`) or a
     revision that need not exist yet, each at most once. `author` is the user of the VCS if empty. The change is one
@@ -144,8 +147,7 @@ def decide(
     end = _parse_ends(repository, until, listener)
     stored = changes_by_id(repository) | {change.id: change for change in found}
     known = _known(repository, changes, stored, listener)
-    # An ordered set: an id named twice is decided once, in the order of the command line.
-    named = dict.fromkeys(_complete(prefix, known) for prefix in changes)
+    ids_named = named(changes, known, lambda word: _complete(word, known))
     newest = decisions.newest(repository.store)
     template = Decision(
         change="",
@@ -157,9 +159,9 @@ def decide(
         fixed_in=fixed,
         **attrs.asdict(end),
     )
-    ids = dict.fromkeys([*named, *companions(named, known)])
+    ids = dict.fromkeys([*ids_named, *companions(ids_named, known)])
     # Pages know companions that no check has stored: what they decided together is decided together again.
-    others = [decision for decision in _made_with(named, newest, known) if decision.change not in ids]
+    others = [decision for decision in _made_with(ids_named, newest, known) if decision.change not in ids]
     decided = [_on(known[id], template, newest.get(id)) for id in ids]
     return _write(repository, [*decided, *(_again(decision, template) for decision in others)])
 
@@ -177,7 +179,8 @@ def withdraw(
     NotFoundError for a change without one."""
     current = {id: made for id, made in decisions.newest(repository.store).items() if not made.withdrawn}
     stored = changes_by_id(repository) | {change.id: change for change in found}
-    ids = list(dict.fromkeys(_decided_id(prefix, current, stored) for prefix in changes))
+    decided = {id: change for id, change in stored.items() if id in current}
+    ids = named(changes, decided, lambda word: _decided_id(word, current, stored))
     stored = _known(repository, ids, stored, listener or SilentListener())
     # Companions about which the user decided by another command, for their own reason, stay decided.
     together = [id for id in companions(ids, stored) if id in current]
@@ -231,6 +234,26 @@ def find(prefix: str, ids: Iterable[str]) -> str:
             f"there is no change {brief(prefix)}", hint="`perf check --verbose` prints the id of every change"
         )
     return matches[0]
+
+
+def named(words: Iterable[str], changes: Mapping[str, Change], find: Callable[[str], str]) -> list[str]:
+    """The ids that these words name: that of one change, which `find` gives, or those of all changes for the worse that
+    came with a version. A commit that moves a suite is decided about once."""
+    ids: dict[str, None] = {}  # an ordered set: an id named twice is decided once, in the order of the command line
+    for word in words:
+        try:
+            ids |= {find(word): None}
+        except NotFoundError:
+            worse = [id for id, change in changes.items() if _is_worse_at(word, change)]
+            if not worse:
+                raise
+            ids |= dict.fromkeys(worse)
+    return list(ids)
+
+
+def _is_worse_at(version: str, change: Change) -> bool:
+    is_worse = change.kind in ("degradation", "variance") and not change.undone
+    return is_worse and len(version) >= _VERSION and version[: len(change.target)] == change.target[: len(version)]
 
 
 def user(repository: Repository) -> str:

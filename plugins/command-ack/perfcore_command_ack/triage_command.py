@@ -34,7 +34,8 @@ def triage_changes(
         list[str] | None,
         typer.Argument(
             metavar="[CHANGE...]",
-            help="The first characters of the id that `perf check` prints. Without one, list the changes.",
+            help="The first characters of the id that `perf check` prints, or a version: all that got worse with it. "
+            "Without one, list the changes.",
             show_default=False,
         ),
     ] = None,
@@ -111,7 +112,8 @@ def _state_words(made: Decision) -> str:
 def _list(console: Console, prefixes: Sequence[str], *, only_open: bool, as_json: bool) -> None:
     changes = triage.stored_changes(console.history.repository)
     if prefixes:
-        ids = {id for prefix in prefixes for id in (triage.find(prefix, [each.change.id for each in changes]),)}
+        listed = {each.change.id: each.change for each in changes}
+        ids = triage.named(prefixes, listed, lambda word: triage.find(word, listed))
         changes = tuple(each for each in changes if each.change.id in ids)
     if only_open:
         changes = tuple(each for each in changes if each.is_open)

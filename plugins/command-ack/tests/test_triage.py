@@ -96,6 +96,30 @@ def test_the_state_is_shown_by_every_command(slower: Project, state: str, word: 
     assert slower.perf("check", "triage").out.split()[1:2] == [state.split()[0]]
 
 
+def test_a_version_names_all_that_got_worse_with_it(slower: Project) -> None:
+    history, version = open_repository(slower.path), slower.git("rev-parse", "HEAD").out.strip()
+    for wall, name in ((100 * MS, "HEAD~1"), (50 * MS, "HEAD")):
+        other = replace(profiles.timed(runs=12, wall=wall), config_id="1:other")
+        history.register(history.save(other), slower.git("rev-parse", name).out.strip())
+    for wall, name in ((100 * MS, "HEAD~1"), (300 * MS, "HEAD")):
+        other = replace(profiles.timed(runs=12, wall=wall), config_id="1:third")
+        history.register(history.save(other), slower.git("rev-parse", name).out.strip())
+    assert "2 regressions, 1 improvement" in slower.perf("check", code=1).lines[-1]
+    done = slower.perf("check", "triage", version[:10], "--as", "accepted", "--why", "needed", "--json").json
+    assert {made["what"].split()[0] for made in done["changed"]} == {"slower"}
+    slower.perf("check")
+    listed = [line for line in slower.perf("check", "triage", version).lines if not line.startswith(" ")]
+    assert len(listed) == 2, "the list takes whole ids of versions, too"
+    assert len(slower.perf("check", "triage", "--json").json["changes"]) == 3
+    slower.perf("check", "triage", version[:7], "--as", "new")
+    slower.perf("check", code=1)
+    slower.perf("check", "ack", version[:10], "--why", "needed", "--in-repository")
+    assert (slower.path / ".perf-accepted.yml").read_text().count('metric: "cpu"') == 2
+    slower.perf("check", "ack", version[:10], "--undo", "--in-repository")
+    for unknown in (version[:6], "0123456789"):
+        assert "there is no change" in slower.perf("check", "triage", unknown, "--as", "confirmed", code=3).err
+
+
 def test_what_is_decided_can_be_decided_again_and_the_log_keeps_all(slower: Project) -> None:
     id = id_of(slower)
     slower.perf("check", "triage", id, "--as", "confirmed", "--author", "Ann")
