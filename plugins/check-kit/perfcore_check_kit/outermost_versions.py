@@ -1,12 +1,13 @@
 """The newest and the oldest version of a long history, of which a scan cannot tell whether they are outliers or levels.
 
 Where the runs of one are far beyond all that the versions of the level beside it vary by, and the comparison with the
-version beside it calls them different as well, that is a step. The next version shows whether a new one stays.
+version beside it calls them different as well, that is a step. The next version shows whether a new one stays. They are
+the outermost versions of each benchmark: one that joined a suite late begins later, and has only few versions at first,
+of which the comparison decides alone, as in a short history.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -18,6 +19,7 @@ from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, MeasuredVersion
 
 _Subject: TypeAlias = tuple[str, str, str]  # configuration, benchmark and metric
+_Question: TypeAlias = tuple[str, str]  # configuration, and the outermost version of some of its benchmarks
 _Level: TypeAlias = list[tuple[str, float]]  # versions and their amounts, from the outermost one inwards
 
 # The comparison calls 0.9 % of unchanged versions different, which would be many in a history that is asked after each
@@ -38,7 +40,11 @@ def with_steps(
 ) -> list[ScannedSeries]:
     """The scanned series, each with the steps that its outermost versions may be."""
     for newest in (False, True):
-        far = {_subject(series): machines for series in scanned if (machines := _machines_far(series, newest))}
+        far: dict[_Question, dict[_Subject, set[str]]] = {}
+        for series in scanned:
+            outermost = _outermost_version(series, newest)
+            if machines := _machines_far(series, outermost, newest):
+                far.setdefault((series.line.config_id, outermost), {})[_subject(series)] = machines
         if far:
             scanned = _with_steps(repository, scanned, far, newest, thresholds, progress)
     return list(scanned)
@@ -47,7 +53,7 @@ def with_steps(
 def _with_steps(
     repository: Repository,
     scanned: Sequence[ScannedSeries],
-    far: Mapping[_Subject, Container[str]],
+    far: Mapping[_Question, Mapping[_Subject, Container[str]]],
     newest: bool,
     thresholds: Mapping[str, float],
     progress: Callable[[int, int, str], None],
@@ -57,9 +63,11 @@ def _with_steps(
     if not compares_versions(repository):
         return scanned
     steps: dict[_Subject, tuple[Change, ...]] = {}
-    for line in {s.line.config_id: s.line for s in scanned if _subject(s) in far}.values():
-        metrics = {_subject(series): series.primary for series in scanned if series.line.config_id == line.config_id}
-        for subject, step in _steps(repository, line, newest, metrics, far, thresholds, progress):
+    for (config, version), subjects in far.items():
+        of_config = [series for series in scanned if series.line.config_id == config]
+        metrics = {_subject(series): series.primary for series in of_config}
+        line = _outermost([series for series in of_config if _subject(series) in subjects], version, newest)
+        for subject, step in _steps(repository, line, of_config[0].line, metrics, subjects, thresholds, progress):
             steps[subject] = (*steps.get(subject, ()), step)
     results = []
     for series in scanned:
@@ -73,16 +81,21 @@ def _subject(series: ScannedSeries) -> _Subject:
     return series.line.config_id, series.series.resource, series.series.metric
 
 
-def _machines_far(scanned: ScannedSeries, newest: bool) -> set[str]:
-    """The machines on which the outermost version of a long line is far from the level beside it, without a change that
-    the scan shows there."""
+def _outermost_version(scanned: ScannedSeries, newest: bool) -> str:
+    """The newest or oldest version of which the series has an amount; empty without any."""
+    columns = zip(scanned.line.versions, scanned.series.values, strict=True)
+    measured = [version for version, runs in columns if runs]
+    return measured[-1 if newest else 0].version.id if measured else ""
+
+
+def _machines_far(scanned: ScannedSeries, outermost: str, newest: bool) -> set[str]:
+    """The machines on which the outermost version of a series of a long line is far from the level beside it, without a
+    change that the scan shows there."""
     versions = scanned.line.versions
-    outermost = versions[-1 if newest else 0].version.id
     if len(versions) < SHORT or any(_is_at(change, outermost, newest) for change in scanned.changes):
         return set()
-    inwards = reversed(versions) if newest else iter(versions)
-    ends = itertools.takewhile(lambda measured: measured.version.id == outermost, inwards)
-    return {measured.environment for measured in ends if _is_far(scanned, outermost, measured.environment, newest)}
+    environments = {measured.environment for measured in versions if measured.version.id == outermost}
+    return {environment for environment in environments if _is_far(scanned, outermost, environment, newest)}
 
 
 def _is_at(change: Change, version: str, newest: bool) -> bool:
@@ -96,6 +109,8 @@ def _is_far(scanned: ScannedSeries, outermost: str, machine: str, newest: bool) 
         return False
     middle = _middle([of_version for _, of_version in level])
     distances = list(_distances([level, *levels[1:]], middle))
+    if sum(map(bool, scanned.series.values)) < SHORT:
+        return amount != middle  # too few versions for a scan: the comparison decides, as of a short history
     if len(distances) < _FEWEST:
         return False
     return abs(amount - middle) > max(_FAR * _NORMAL * _middle(distances), _BEYOND * max(distances))
@@ -134,11 +149,15 @@ def _middle(amounts: Sequence[float]) -> float:
     return sorted(amounts)[len(amounts) // 2]
 
 
-def _outermost(line: ConfigHistory, newest: bool) -> ConfigHistory:
-    """The line with its outermost version alone, and for each machine that measured it the version beside that."""
-    outermost = line.versions[-1 if newest else 0].version.id
-    ends = [measured for measured in line.versions if measured.version.id == outermost]
-    inwards: Sequence[MeasuredVersion] = line.versions[: -len(ends)][::-1] if newest else line.versions[len(ends) :]
+def _outermost(scanned: Sequence[ScannedSeries], outermost: str, newest: bool) -> ConfigHistory:
+    """The line of these series with their outermost version alone, and for each machine that measured it the version
+    beside that."""
+    columns = [zip(series.line.versions, series.series.values, strict=True) for series in scanned]
+    of_series = {measured for column in columns for measured, runs in column if runs}
+    line = scanned[0].line
+    versions = [measured for measured in line.versions if measured in of_series]
+    ends = [measured for measured in versions if measured.version.id == outermost]
+    inwards: Sequence[MeasuredVersion] = versions[: -len(ends)][::-1] if newest else versions[len(ends) :]
     nearest = {measured.environment: measured for measured in reversed(inwards)}
     neighbours = [nearest[measured.environment] for measured in ends if measured.environment in nearest]
     return replace(line, versions=(*neighbours, *ends) if newest else (*ends, *neighbours))
@@ -146,21 +165,21 @@ def _outermost(line: ConfigHistory, newest: bool) -> ConfigHistory:
 
 def _steps(
     repository: Repository,
+    ends: ConfigHistory,
     line: ConfigHistory,
-    newest: bool,
     metrics: Mapping[_Subject, bool],
     far: Mapping[_Subject, Container[str]],
     thresholds: Mapping[str, float],
     progress: Callable[[int, int, str], None],
 ) -> Iterator[tuple[_Subject, Change]]:
-    """Those of the series of a line that are far on these machines. `metrics` are all of its series, and whether each
-    is a primary one: all are looked at, so that a check has to be as sure as if it compared them all."""
+    """Those of the series of a line, of which `ends` are compared, that are far on these machines. `metrics` are all of
+    its series, and whether each is a primary one: a check has to be as sure as if it compared them all."""
     from perfcore_check_kit import pairing
     from perfcore_check_kit.benchmark_pairs import expanded
     from perfcore_check_kit.pair_checks import CHANGED, placed, run_checks
 
     pairs = expanded(
-        pairing.of_line(repository, _outermost(line, newest), {metric for _, _, metric in metrics}),
+        pairing.of_line(repository, ends, {metric for _, _, metric in metrics}),
         repository.config.get("benchmarks.renamed"),
     )
     resources = {resource for _, resource, metric in metrics if (line.config_id, resource, metric) in far}

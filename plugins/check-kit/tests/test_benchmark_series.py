@@ -255,3 +255,23 @@ def test_a_slower_benchmark_is_found_on_a_machine_that_became_faster(project: Pr
     (change,) = project.perf("check", "all", "--json", code=1).json["changes"]
     assert (change["metric"], change["kind"], change["target"]) == ("relative", "degradation", versions[8])
     assert project.perf("check", "all", code=1).out.splitlines()[1].startswith("slower  relative")
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (3, 1), (1, 3), (1, 12), (12, 1)])
+def test_the_first_and_the_last_version_of_a_benchmark_that_joined_late_are_looked_at(
+    project: Project, before: int, after: int
+) -> None:
+    """The suite has a long history, and this benchmark begins in the middle of it."""
+    others = {name: wall for name, wall in BEFORE.items() if name != "sort"}
+    slow = {**BEFORE, "sort": 135_000.0}
+    versions = register(project, [*[others] * 9, *[BEFORE] * before, *[slow] * after], session="5e55")
+    (change,) = project.perf("check", "all", "--json", code=1).json["changes"]
+    assert (change["resource"], change["kind"], change["target"]) == ("sort", "degradation", versions[9 + before])
+    (drawn,) = (s for s in project.perf("history", "sort", "--json").json["series"] if s["metric"] == "wall")
+    assert [shown["target"] for shown in drawn["changes"]] == [change["target"]]
+
+
+def test_a_new_benchmark_that_stays_the_same_has_no_change(project: Project) -> None:
+    others = {name: wall for name, wall in BEFORE.items() if name != "sort"}
+    register(project, [*[others] * 9, *[BEFORE] * 2], session="5e55")
+    assert not project.perf("check", "all", "--json").json["changes"]
