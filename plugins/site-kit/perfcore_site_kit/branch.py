@@ -34,8 +34,8 @@ class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     `newest` is the last position with a value, which is `median` of `runs` runs; `spark` is the series reduced to at
     most 120 values, `noise` its relative standard deviation from version to version, and `spread` that of the runs of a
     version; `sessions` counts those of the newest versions. `primary` says that its metric decides. `is_short` says
-    that it has too few versions to be scanned, so that each is compared with the one before. `takes_turns` says that
-    machines do: then `spark` and `noise` are of amounts as on that of the newest."""
+    that it has too few versions to be scanned: those of a short history are each compared with the one before.
+    `takes_turns` says that machines do: then `spark` and `noise` are of amounts as on that of the newest."""
 
     config_id: str
     command: str

@@ -32,6 +32,7 @@ RECENT = 64  # versions: enough to tell the noise of a series to within a tenth
 # Of a normal distribution the median of |x| is 0.6745 standard deviations (its quartile).
 _TO_DEVIATION = 1 / 0.6745
 _FEW_POINTS = 50_000  # of 5 runs each: 10 megabytes
+_LEVELS = 4  # versions of the fewest that a scan sees a step in: two levels of two
 _FEW_PAIRS = 200  # of short histories: comparing one takes a few milliseconds for each metric
 CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
 
@@ -164,6 +165,7 @@ def _is_fast(selected: Sequence[ScannedSeries]) -> bool:
 def _row(scanned: ScannedSeries, medians: Sequence[float | None], shape: Sequence[float | None]) -> SeriesRow:
     line, series = scanned.line, scanned.series
     newest = next((at for at in reversed(range(len(medians))) if medians[at] is not None), 0)
+    measured = len(medians) - medians.count(None)
     recent = [median for median in shape[-RECENT:] if median is not None]
     return SeriesRow(
         config_id=series.config_id,
@@ -175,7 +177,7 @@ def _row(scanned: ScannedSeries, medians: Sequence[float | None], shape: Sequenc
         better=series.better,
         primary=scanned.primary,
         points=len(line.versions),
-        measured=len(medians) - medians.count(None),
+        measured=measured,
         first=line.versions[0].position,
         newest=line.versions[newest].position,
         median=medians[newest],
@@ -186,7 +188,7 @@ def _row(scanned: ScannedSeries, medians: Sequence[float | None], shape: Sequenc
         sessions=len({name for counted in series.sessions[-RECENT:] for name, _ in counted if name}),
         environments=_environments(scanned),
         changes=tuple(scanned.changes),
-        is_short=len(line.versions) < SHORT,
+        is_short=len(line.versions) < SHORT or measured < _LEVELS,
         takes_turns=shape is not medians,
     )
 

@@ -97,6 +97,18 @@ def test_a_benchmark_that_came_later_counts_its_own_versions(project: Project) -
     assert "memory|16|GiB" in trust
 
 
+def test_a_benchmark_that_has_just_come_is_not_called_the_same(project: Project) -> None:
+    history = open_repository(project.path)
+    for number in range(12):
+        amounts = {"parse": [100, 101, 102], **({"write": [7, 7, 8]} if number >= 10 else {})}
+        history.register(history.save(suite(amounts, created=CREATED + number)), project.commit(f"Change {number}"))
+    site = Site(history.repository)
+    states = {state.row.name: state.status for state in data.overview(site.branch).primary}
+    assert states == {"parse": "same", "write": "inconclusive"}
+    row = next(row for row in site.branch.series if row.name == "write")
+    assert "Not known: its history is too short to tell; " in words(site, row.path)
+
+
 def test_rows_of_a_command_that_two_collectors_measured_are_told_apart(project: Project) -> None:
     history, version = open_repository(project.path), project.commit("Measured twice")
     for made in (timed(runs=9), replace_record(sampled(), header=timed().header, config_id="c1" * 20)):
