@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+
+_OPERATORS = frozenset({"|", "||", "&", "&&", ";", "<", ">", ">>"})  # of a command that a shell ran
+_DEFAULT_COLLECTOR = "time"  # of `perf compare` and `perf bisect`
+
 
 def in_folder(label: str) -> tuple[str, str]:
     """The folder of a command and the command as it was typed: `svc/one` and `./run` of `svc/one: ./run`. A folder with
     a blank cannot be told from a command of the shell, and is left in the command."""
     folder, _, typed = label.partition(": ")
     return (folder, typed) if typed and folder == "".join(folder.split()) else ("", label)
+
+
+def arguments(label: str, collector: str, options: Sequence[str] = ()) -> str:
+    """What `perf compare A B` and `perf bisect A B` take to measure this command again, with more options:
+    `--collector bench -- benchmarks`. COMMAND stands for one that cannot be typed."""
+    folder, typed = in_folder(label)
+    try:
+        words = shlex.split(typed)
+    except ValueError:
+        words = [typed]
+    is_whole = bool(words) and label.isprintable() and _OPERATORS.isdisjoint(words)
+    every = [] if collector == _DEFAULT_COLLECTOR else ["--collector", collector]
+    every += [*options, *(("--cwd", folder) if folder and is_whole else ())]
+    return f"{shlex.join(every)} -- {shlex.join(words) if is_whole else 'COMMAND'}".lstrip()

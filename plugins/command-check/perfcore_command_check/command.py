@@ -201,7 +201,7 @@ def check(
     else:
         delivery.reports.print(console, outcome, outcome.as_json)
     delivery.deliver(console, outcome)
-    if hint := report_text.way_to_decide(outcome.changes):
+    if hint := report_text.way_to_decide(outcome.changes, report_text.collectors_of(console.repository, outcome)):
         console.note(hint)
     _refuse_unknown(console, outcome)
     if outcome.exit_code == NOT_COMPARED and console.history.repository.left_out:

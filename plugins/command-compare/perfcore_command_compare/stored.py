@@ -21,7 +21,7 @@ from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule
 from perfcore.errors import UsageError, nearest
-from perfcore.model import Change, Unpaired
+from perfcore.model import EMPTY, Change, Unpaired
 from perfcore.model.listener import Listener
 from perfcore.model.record import replace
 from perfcore.repository.repository import Repository
@@ -82,14 +82,15 @@ class StoredComparison:
     def conclusion(self) -> str:
         return report_text.conclusion(self.outcome)
 
-    def hints(self) -> Iterator[str]:
-        """Which version has nothing stored, and the command that measures it, or decides what is inconclusive."""
+    def hints(self, collectors: Mapping[str, str] = EMPTY) -> Iterator[str]:
+        """Which version has nothing stored, and the command that measures it, or decides what is inconclusive. For the
+        latter, `collectors` are those of the configurations."""
         names = [shlex.quote(side.name) for side in self.sides]
         for side in self.sides:
             if not side.profiles:
                 yield f"{side.title} has no registered profile, so nothing can be compared with it"
         if all(side.profiles for side in self.sides):
-            if decide := report_text.way_to_decide(self.outcome.changes):
+            if decide := report_text.way_to_decide(self.outcome.changes, collectors):
                 yield decide
             return
         if any(side.profiles for side in self.sides):

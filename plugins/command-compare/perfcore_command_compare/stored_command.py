@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import typer
 from perfcore_command_check.reporting import TABLE, Reports, send
-from perfcore_command_kit.report_text import decided
+from perfcore_command_kit.report_text import collectors_of, decided
 from perfcore_command_show import views
 
 from perfcore.cli.console import Console
@@ -76,7 +76,7 @@ def run(
         outputs.print(console, comparison.outcome, comparison.as_json)
     reports = outputs.write(console, comparison.outcome, comparison.as_json)
     send(console, [*reports], failing=bool(comparison.exit_code))
-    for hint in comparison.hints():
+    for hint in comparison.hints(collectors_of(console.history.repository, comparison.outcome)):
         console.note(hint)
     # Damage, which may be why nothing was compared, has an exit code of its own.
     if comparison.exit_code and (comparison.outcome.compared or not console.history.repository.left_out):

@@ -6,17 +6,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from perfcore_check_kit import conclusions
+from perfcore_check_kit import conclusions, labels
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
+from perfcore.model import EMPTY
 from perfcore.model.decisions import SILENT, Standing
 from perfcore.text import percent, plural, printable, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from perfcore.model import Change, Unpaired
+    from perfcore.repository.repository import Repository
 
 
 def size(change: Change) -> str:
@@ -89,9 +91,10 @@ def conclusion(result: CheckResult) -> str:
     return (result.conclusion.replace("\n", "; ") or conclusions.of_comparisons(result.changes)) + suffix
 
 
-def way_to_decide(changes: Sequence[Change]) -> str:
+def way_to_decide(changes: Sequence[Change], collectors: Mapping[str, str] = EMPTY) -> str:
     """The command that decides that of these comparisons of two versions which differs most, where more runs would
-    decide it; empty where there is none, or a regression to be looked at first."""
+    decide it; empty where there is none, or a regression to be looked at first. `collectors` are those of the
+    configurations; of an unknown one the command is left to the reader."""
     primary = [change for change in changes if change.primary]
     if any(change.kind == "degradation" and not change.undone for change in primary):
         return ""
@@ -100,7 +103,18 @@ def way_to_decide(changes: Sequence[Change]) -> str:
         return ""
     change = max(undecided, key=_difference)  # of several the first, as `max` does
     collector = "--collector NAME " if change.resource else ""  # of benchmarks, `time` sees none
-    return f"to decide, measure both versions in turn: perf compare {' '.join(_versions(change))} {collector}-- COMMAND"
+    measured = f"{collector}-- COMMAND"
+    if name := collectors.get(change.config_id, ""):
+        measured = labels.arguments(change.label, name)
+    return f"to decide, measure both versions in turn: perf compare {' '.join(_versions(change))} {measured}"
+
+
+def collectors_of(repository: Repository, result: CheckResult) -> dict[str, str]:
+    """The collectors of the configurations of which something is inconclusive."""
+    versions = {result.versions.get(change.target, "") for change in result.changes if change.kind == "cannot tell"}
+    entries = (entry for version in sorted(versions - {""}) for entry in repository.readable_entries(version))
+    installed = repository.plugins.names("collector")
+    return {entry.config_id: entry.collector for entry in entries if entry.collector in installed}
 
 
 def _versions(change: Change) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from perfcore_command_kit import report_text
 
 from perfcore.model import Change
@@ -28,3 +29,21 @@ def test_uncommitted_changes_are_named_as_perf_compare_takes_them() -> None:
     assert report_text.way_to_decide([_unclear("a+dirty", 1.1)]).endswith("perf compare a -- COMMAND")
     assert report_text.way_to_decide([_unclear("pending", 1.1)]) == ""
     assert report_text.way_to_decide([_unclear("pending", 1.3), _unclear("c", 1.1)]).endswith("compare a c -- COMMAND")
+
+
+@pytest.mark.parametrize(
+    ("label", "collector", "command"),
+    [
+        ("benchmarks", "bench", "perf compare a c --collector bench -- benchmarks"),
+        ("./sort 'big file'", "time", "perf compare a c -- ./sort 'big file'"),
+        ("svc/one: ./run", "results", "perf compare a c --collector results --cwd svc/one -- ./run"),
+        ("go test -run '^$'", "results", "perf compare a c --collector results -- go test -run '^$'"),
+        ("cat x | sort", "time", "perf compare a c -- COMMAND"),  # which only a shell runs
+        ("echo '", "time", "perf compare a c -- 'echo '\"'\"''"),
+        ("./sort", "", "perf compare a c --collector NAME -- COMMAND"),
+    ],
+)
+def test_the_way_to_decide_can_be_pasted(label: str, collector: str, command: str) -> None:
+    change = _unclear("c", 1.1, label=label, config_id="1:x", resource="parse")
+    collectors = {"1:x": collector} if collector else {}
+    assert report_text.way_to_decide([change], collectors).endswith(f": {command}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from msgspec.structs import asdict, replace
-from perfcore_check_kit.labels import in_folder
+from perfcore_check_kit import labels
 from perfcore_view_kit import history_chart
 from perfcore_view_kit.chart import ChartOptions
 from perfcore_view_kit.form import with_minus
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from perfcore_site_kit.renderer import View
 
 STATES = (CONFIRMED, ACCEPTED, FIXED, FALSE_ALARM, ENVIRONMENT, WITHDRAWN)
-_DEFAULT_COLLECTOR = "time"  # of `perf compare` and `perf bisect`
 _COMMITS = 60
 _COMPANIONS = 40
 _AROUND = 60  # points before and after the change in its chart
@@ -172,20 +171,9 @@ def _command(view: View, row: SeriesRow, before: MinorVersion | None, change: Ch
     for what no collector here measures, as for imported results."""
     if before is None or row.collector not in view.site.repository.plugins.names("collector"):
         return ""
-    folder, typed = in_folder(row.command)
-    try:
-        words = shlex.split(typed)
-    except ValueError:
-        words = [typed]
-    is_whole = bool(words) and row.command.isprintable()
     verb = "bisect" if commits > 1 else "compare"
-    options = [] if row.collector == _DEFAULT_COLLECTOR else ["--collector", row.collector]
-    if not row.primary:
-        options += ["--metric", row.metric]
+    options = [] if row.primary else ["--metric", row.metric]
     if verb == "bisect" and row.resource and row.resource.isprintable():
         options += ["--benchmark", row.resource]
-    if folder and is_whole:
-        options += ["--cwd", folder]
     latest = (change.latest or change.target)[:10]
-    command = shlex.join(words) if is_whole else "COMMAND"
-    return f"perf {shlex.join([verb, before.id[:10], latest, *options])} -- {command}"
+    return f"perf {verb} {before.id[:10]} {shlex.quote(latest)} {labels.arguments(row.command, row.collector, options)}"
