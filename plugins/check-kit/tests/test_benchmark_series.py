@@ -275,3 +275,21 @@ def test_a_new_benchmark_that_stays_the_same_has_no_change(project: Project) -> 
     others = {name: wall for name, wall in BEFORE.items() if name != "sort"}
     register(project, [*[others] * 9, *[BEFORE] * 2], session="5e55")
     assert not project.perf("check", "all", "--json").json["changes"]
+
+
+@pytest.mark.parametrize("where", [(), ("--in-repository",)])
+def test_what_was_accepted_stays_accepted_when_the_benchmark_is_renamed(
+    project: Project, where: tuple[str, ...]
+) -> None:
+    renamed = {name.replace("parse", "walk"): wall for name, wall in AFTER.items()}
+    register(project, [*[BEFORE] * 8, *[AFTER] * 4, *[renamed] * 2])
+    (change,) = project.perf("check", "all", "--json", code=1).json["changes"]
+    project.perf("check", "ack", change["id"], "--why", "needed", "--author", "Ann", *where)
+    project.perf("check", "all")
+    project.perf("config", "set", "benchmarks.renamed", "{'parse[4]': 'walk[4]', 'parse[64]': 'walk[64]'}")
+    (again,) = project.perf("check", "all", "--json").json["changes"]
+    assert (again["resource"], again["fails"], again["decision"]["why"]) == ("walk[64]", False, "needed")
+    if not where:
+        assert "accepted by Ann: needed" in project.perf("check", "triage", again["id"]).out
+        project.perf("check", "ack", "--undo", again["id"])
+        project.perf("check", "all", code=1)

@@ -148,7 +148,7 @@ def decide(
     stored = changes_by_id(repository) | {change.id: change for change in found}
     known = _known(repository, changes, stored, listener)
     ids_named = named(changes, known, lambda word: _complete(word, known))
-    newest = decisions.newest(repository.store)
+    newest = decisions.newest(repository.store, repository.config.get("benchmarks.renamed"))
     template = Decision(
         change="",
         why=why,
@@ -177,7 +177,8 @@ def withdraw(
 ) -> TriageResult:
     """Withdraw the decisions about these changes, and those that were made about other metrics together with them.
     NotFoundError for a change without one."""
-    current = {id: made for id, made in decisions.newest(repository.store).items() if not made.withdrawn}
+    newest = decisions.newest(repository.store, repository.config.get("benchmarks.renamed"))
+    current = {id: made for id, made in newest.items() if not made.withdrawn}
     stored = changes_by_id(repository) | {change.id: change for change in found}
     decided = {id: change for id, change in stored.items() if id in current}
     ids = named(changes, decided, lambda word: _decided_id(word, current, stored))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -18,7 +18,7 @@ from perfcore.config.documents import lines, parse
 from perfcore.config.layers import read_bytes
 from perfcore.config.settings import option, structure
 from perfcore.errors import NotFoundError, PerfError, UsageError
-from perfcore.model import Change
+from perfcore.model import EMPTY, Change
 from perfcore.model.decisions import Decision
 from perfcore.repository.repository import Repository
 from perfcore.text import encodable
@@ -65,15 +65,20 @@ class Entry:
         texts = [f"{key}: {_quoted(value) if isinstance(value, str) else value}" for key, value in given.items()]
         return "- " + "\n  ".join(texts) + "\n"
 
-    def fits(self, change: Change) -> bool:
-        """Whether it is for such a change, whatever version that came with."""
+    def fits(self, change: Change, renamed: Mapping[str, str] = EMPTY) -> bool:
+        """Whether it is for such a change, whatever version that came with. `renamed` has new names of benchmarks by
+        old ones."""
         if change.kind not in _FOR_THE_WORSE or change.label != self.command or change.contract != self.contract:
             return False
         if change.contract:
             return True
         size = abs(change.ratio - 1) if change.ratio is not None else None
         within = self.limit is None or (size is not None and size <= self.limit)
-        return within and self.metric in ("", change.metric) and self.benchmark in ("", change.resource)
+        return (
+            within
+            and self.metric in ("", change.metric)
+            and renamed.get(self.benchmark, self.benchmark) in ("", change.resource)
+        )
 
     def acceptance(self, change: str) -> Decision:
         """It as that of the change with this id."""
@@ -110,11 +115,11 @@ def of_tree(repository: Repository) -> tuple[Entry, ...]:
 
 def accepted(repository: Repository, changes: Iterable[Change]) -> dict[str, Decision]:
     """The acceptances of the working tree that hold for these changes, by the id of the change."""
-    entries = of_tree(repository)
+    entries, renamed = of_tree(repository), repository.config.get("benchmarks.renamed")
     before: dict[str, Collection[Entry]] = {"": ()}  # a contract may have no baseline
     found = {}
     for change in changes:
-        for entry in (entry for entry in entries if entry.fits(change)):
+        for entry in (entry for entry in entries if entry.fits(change, renamed)):
             if change.baseline not in before:
                 before[change.baseline] = _of_version(repository, change.baseline, entries)
             if entry.change == change.id or entry not in before[change.baseline]:

@@ -14,9 +14,9 @@ from msgspec.structs import asdict
 
 from perfcore.analysis.note_keys import ACCEPTED
 from perfcore.errors import FormatError
-from perfcore.model import Change
+from perfcore.model import EMPTY, Change
 from perfcore.model.decisions import Decision
-from perfcore.model.record import defaults
+from perfcore.model.record import defaults, replace
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import encodable
@@ -68,13 +68,21 @@ def accepted(store: Store) -> dict[str, Decision]:
     return {id: decision for id, decision in newest(store).items() if decision.accepted and not decision.withdrawn}
 
 
-def newest(store: Store) -> dict[str, Decision]:
-    """The newest decision on every change, by the id of the change, oldest first; withdrawals are among them."""
+def newest(store: Store, renamed: Mapping[str, str] = EMPTY) -> dict[str, Decision]:
+    """The newest decision on every change, by the id of the change, oldest first; withdrawals are among them. `renamed`
+    has new names of benchmarks by old ones: a change has another id by then, and its decision is found by its place."""
     decisions: dict[str, Decision] = {}
     for decision in every(store):
         decisions.pop(decision.change, None)  # so that the order is that of the decisions that count
-        decisions[decision.change] = decision
+        decisions[decision.change] = _on_renamed(decision, renamed)
     return decisions
+
+
+def _on_renamed(decision: Decision, renamed: Mapping[str, str]) -> Decision:
+    config, metric, resource, *rest = decision.place or ("", "", "")
+    if resource not in renamed:
+        return decision
+    return replace(decision, place=(config, metric, encodable(renamed[resource]), *rest))
 
 
 def every(store: Store) -> list[Decision]:

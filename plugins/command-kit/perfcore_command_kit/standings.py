@@ -46,7 +46,7 @@ class Standings(msgspec.Struct, frozen=True):
         """FormatError for a note that cannot be read."""
         known = {}
         if notes.exist(repository.store, note_keys.ACCEPTED):
-            known = decisions.newest(repository.store)
+            known = decisions.newest(repository.store, repository.config.get("benchmarks.renamed"))
         in_file = (repository.root / note_keys.ACCEPTED_FILE).exists()
         return cls(repository, today or datetime.datetime.now(datetime.UTC).date().isoformat(), head, known, in_file)
 

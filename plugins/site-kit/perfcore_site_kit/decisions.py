@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def log(repository: Repository, change: Change) -> list[Decision]:
     """Every decision about a change, the newest first, also those from when it seemed to be at another version."""
-    standing = decisions.of_changes([change], decisions.newest(repository.store))
+    newest = decisions.newest(repository.store, repository.config.get("benchmarks.renamed"))
+    standing = decisions.of_changes([change], newest)
     ids = {change.id, *(decision.change for decision in standing.values())}
     return [decision for decision in reversed(decisions.every(repository.store)) if decision.change in ids]
 
