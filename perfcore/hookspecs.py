@@ -203,6 +203,11 @@ class Vcs(Protocol):
         ...
 
     @optional
+    def missing_history(self) -> str | None:
+        """Why the oldest versions are not here (in git: a shallow clone), and how to get them; None where all are."""
+        ...
+
+    @optional
     def tags(self) -> Mapping[str, str]:
         """The full ids of all versions that have a tag (a release), by the names of the tags."""
         ...
@@ -214,8 +219,7 @@ class Vcs(Protocol):
 
     @optional
     def author(self) -> str:
-        """Who works here, as a version that is made now would say it: `Name <address>`; empty where nobody said. Kept
-        with a change that is accepted."""
+        """The author of a version that is made now: `Name <address>`; empty where none is configured."""
         ...
 
     @optional
@@ -225,8 +229,7 @@ class Vcs(Protocol):
 
     @optional
     def ignore(self, path: Path) -> None:
-        """Keep a directory of the working tree out of every version. Called by `perf init` with `.perf`, which the
-        VCS then neither lists as new nor commits."""
+        """Keep a directory of the working tree out of every version. Called by `perf init` with `.perf`."""
 
 
 @runtime_checkable

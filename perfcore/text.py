@@ -17,8 +17,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet runs such a c
 
 
 def printable(text: str) -> str:
-    """The text on one line, with everything that could move a cursor, change a colour or reverse the writing
-    direction written as an escape."""
+    """The text on one line; what moves a cursor, changes a colour or reverses the direction becomes an escape."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _escape(c) for c in text)
@@ -57,8 +56,7 @@ def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
     ten thousand; `1`, the unit of proportions, is not written."""
     if value is None:
         return "-"
-    if unit == "1":
-        unit = ""
+    unit = "" if unit == "1" else unit
     if unit == "" and abs(value) < _PLAIN:
         return _digits(value, digits)
     scales = _SCALES.get(unit)
@@ -98,8 +96,7 @@ def clip(text: str, columns: int) -> str:
 
 
 def align(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "  ") -> list[str]:
-    """Lines of aligned columns; the columns of these numbers are set flush right. Cells are shown as they are,
-    so make foreign text `printable` first."""
+    """Lines of aligned columns; those of these numbers are set flush right. Make foreign text `printable` first."""
     if len(rows) < 2:  # nothing to align
         return [gap.join(row).rstrip() for row in rows]
     sizes = [list(map(width, row)) for row in rows]

@@ -21,7 +21,7 @@ from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Change, Pairing
 from perfcore.repository.repository import Repository
 from perfcore.text import brief, plural, printable
-from perfcore_check_kit import conclusions, history, outermost_versions
+from perfcore_check_kit import conclusions, history, missing_history, outermost_versions
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.findings import Findings, MethodResults, of_judgement, of_pairs, of_scans
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
@@ -184,6 +184,8 @@ class _Run(msgspec.Struct, frozen=True):
             return Findings(conclusions=(f"{printable(target.start)}..{printable(target.end)} holds no version",))
         scan = history_check(repository, options.method, self.listener)
         lines = series_of.config_histories(repository, repository.version(target.end or None))
+        if missing := missing_history.note(repository):
+            self.listener.note(missing)
         part: frozenset[str] | None = None
         if target.part:
             part = frozenset(v.id for v in target.part.of(repository, series_of.branch_versions(lines)))

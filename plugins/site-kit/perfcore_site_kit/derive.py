@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from perfcore_check_kit import history as histories
+from perfcore_check_kit import missing_history
 from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, branch_versions, config_histories
 from perfcore_command_show import context, metric_history
@@ -122,7 +123,8 @@ def derive(
     listener: Listener,
 ) -> Derived:
     """The branch that ends at a version. It has no series where none of its versions has a profile."""
-    notes: list[str] = []
+    missing = missing_history.note(repository)
+    notes = [f"{missing}."] if missing else []
     lines = config_histories(repository, head)
     selected = histories.select_series(repository, lines)
     try:

@@ -107,6 +107,10 @@ class Git:
             raise VersionError("no release before this version is here", hint=cut)
         return parent
 
+    def missing_history(self) -> str | None:
+        """What a shallow clone lacks, and the command that brings it."""
+        return self._revisions.unshallow()
+
     def tags(self) -> dict[str, str]:
         """The commits of all tags. A tag of something else, such as a file, is left out."""
         names = self._runner.run("for-each-ref", "--format=%(refname)", "refs/tags").splitlines()

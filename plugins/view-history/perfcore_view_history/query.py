@@ -9,6 +9,7 @@ from collections.abc import Sequence, Set
 
 import attrs
 from perfcore_check_kit import history as histories
+from perfcore_check_kit import missing_history
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.history import ScannedSeries
 from perfcore_check_kit.series import ConfigHistory
@@ -89,6 +90,8 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
     """The check gets all series of the branch, so that a change is the same whichever are shown, and as in `perf check
     all`."""
     branch = metric_history.branch(repository, query.end)
+    if missing := missing_history.note(repository):
+        listener.note(missing)
     selection = _lines(branch, query)
     configurations = {line.config_id for line in selection}
     candidates = histories.select_series(repository, branch)
