@@ -165,6 +165,8 @@ def test_the_history_of_a_suite_gives_the_benchmark_that_changed(here: Here) -> 
     done = here.perf("bisect", "--auto", "--json").json
     assert (done["function"], done["ends_from"]) == ("bench_work.track_work", "degradation")
     assert [version["subject"] for version in done["found"]] == ["2"]
+    done = here.perf("bisect", "--auto", "--benchmark", "track_work", "--json").json
+    assert [version["subject"] for version in done["found"]] == ["2"]
     done = here.perf("bisect", "--auto", "--benchmark", "bench_work.track_wrk", code=3)
     assert "did you mean 'bench_work.track_work'?" in done.err
 
@@ -177,6 +179,8 @@ def test_a_suite_is_not_a_program_to_sample(here: Here) -> None:
     assert "this version made it worse: +30.0 %" in done.out
     assert "see where" not in done.out
     assert "perf diff" not in done.out
+    named = [word.removeprefix("bench_work.") for word in suite]
+    assert "this version made it worse: +30.0 %" in here.perf("bisect", "HEAD~1", "HEAD", *named).out
 
 
 def test_what_is_printed_for_programs_says_everything(history: History) -> None:

@@ -1,9 +1,9 @@
-"""What commands are called: below the root of the tree by their folder, too."""
+"""What commands and benchmarks are called: commands below the root of the tree by their folder, too."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 _OPERATORS = frozenset({"|", "||", "&", "&&", ";", "<", ">", ">>"})  # of a command that a shell ran
 _DEFAULT_COLLECTOR = "time"  # of `perf compare` and `perf bisect`
@@ -14,6 +14,13 @@ def in_folder(label: str) -> tuple[str, str]:
     a blank cannot be told from a command of the shell, and is left in the command."""
     folder, _, typed = label.partition(": ")
     return (folder, typed) if typed and folder == "".join(folder.split()) else ("", label)
+
+
+def whole_name(name: str, names: Collection[str]) -> str:
+    """The benchmark whose name ends like this after its file, module or case, if there is one such: `test_parse[4]` for
+    `tests/test_words.py::test_parse[4]`. Otherwise the name as it is."""
+    fitting = [benchmark for benchmark in names if benchmark.endswith((f"::{name}", f".{name}", f"/{name}"))]
+    return fitting[0] if len(fitting) == 1 and name not in names else name
 
 
 def arguments(label: str, collector: str, options: Sequence[str] = ()) -> str:

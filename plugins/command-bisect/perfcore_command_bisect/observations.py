@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 import msgspec
-from perfcore_check_kit import run_values
+from perfcore_check_kit import labels, run_values
 
 from perfcore.errors import NotFoundError, PerfError, nearest
 from perfcore.model import Profile
@@ -52,14 +52,15 @@ def read(profile: Profile, metric: str = "", function: str = "") -> Amount:
 
 def _benchmark(profile: Profile, name: str) -> Profile:
     parts = benchmarks.split(profile)
-    if name not in parts:
+    whole = labels.whole_name(name, parts) if name else ""
+    if whole not in parts:
         raise NotFoundError(
             f"{printable(profile.label)} has no benchmark {printable(name)!r}"
             if name
             else f"{printable(profile.label)} is a suite of {len(parts)} benchmarks, and none is named",
             hint=nearest(name, parts) or "--benchmark NAME; perf history lists them",
         )
-    return parts[name]
+    return parts[whole]
 
 
 def earlier_readings(repository: Repository, asked: Journal) -> list[Reading]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 from perfcore_check_kit import history as histories
-from perfcore_check_kit import short_histories
+from perfcore_check_kit import labels, short_histories
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, config_histories
 from perfcore_check_kit.thresholds import thresholds_of
@@ -168,6 +168,9 @@ def _history_ends(repository: Repository, options: BisectOptions, listener: List
         repository, candidates, metric=options.metric or None, function=options.function or None
     )
     if not series:
+        names = {scanned.series.resource for scanned in histories.select_series(repository, candidates)}
+        if options.function and (whole := labels.whole_name(options.function, names)) != options.function:
+            return _history_ends(repository, attrs.evolve(options, function=whole), listener)
         raise _nothing_measured(repository, options, branch, candidates)
     primary = [scanned for scanned in series if scanned.primary]
     among = histories.select_series(repository, branch)

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 
 import attrs
 from perfcore_check_kit import history as histories
-from perfcore_check_kit import missing_history
+from perfcore_check_kit import labels, missing_history
 from perfcore_check_kit import series as series_of
 from perfcore_check_kit.history import ScannedSeries
 from perfcore_check_kit.series import ConfigHistory
@@ -97,7 +97,7 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
     candidates = histories.select_series(repository, branch)
     names = {candidate.series.resource for candidate in candidates if candidate.series.resource}
     metrics = {candidate.series.metric for candidate in candidates}
-    benchmark = None if query.subject in metrics else _whole_name(query.subject or "", names)
+    benchmark = None if query.subject in metrics else labels.whole_name(query.subject or "", names)
     metric = query.metric if benchmark in names else query.subject
     series = [
         candidate
@@ -134,13 +134,6 @@ def _is_version(repository: Repository, name: str) -> bool:
     with contextlib.suppress(VersionError):
         return bool([repository.version(revision) for revision in revisions])
     return False
-
-
-def _whole_name(name: str, names: Set[str]) -> str:
-    """The benchmark whose name ends like this after its file, module or case, if there is one such: `test_parse[4]` for
-    `tests/test_words.py::test_parse[4]`. Otherwise the name as it is."""
-    fitting = [benchmark for benchmark in names if benchmark.endswith((f"::{name}", f".{name}", f"/{name}"))]
-    return fitting[0] if len(fitting) == 1 and name not in names else name
 
 
 def _lines(branch: Sequence[ConfigHistory], query: HistoryQuery) -> list[ConfigHistory]:
