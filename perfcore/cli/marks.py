@@ -33,6 +33,7 @@ class Marks:
         self._results = Results(console.repository.store, console.repository.vcs_name)
         self._arrows = _can_write("▲▼✗")
         self._standings = self._read_standings()
+        self._gated = {word.partition(":")[2] for word in console.repository.config.get("check.fail_on")}
 
     def lines(self, version: str) -> list[str]:
         """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`."""
@@ -44,17 +45,14 @@ class Marks:
 
     def headlines(self, version: str) -> tuple[Change, ...]:
         """What became better or worse with a version, and the contracts that it breaks."""
-        results = self.results(version)
-        return headlines(results) if results else ()
+        return headlines(self.results(version), self._gated)
 
     def short(self, version: str) -> str:
         """The same in a few words: `▲ slower +5.2 % cpu sort big.txt; ✗ broken cpu <= 1 ms sort big.txt`; nothing where
         nothing is known."""
         headlines = self.headlines(version)
-        changes, contracts = (
-            [headline for headline in headlines if bool(headline.contract) == agreed] for agreed in (False, True)
-        )
-        return "; ".join(self._gist(group) for group in (changes, contracts) if group)
+        groups = ([change for change in headlines if bool(change.contract) == agreed] for agreed in (False, True))
+        return "; ".join(self._gist(group) for group in groups if group)
 
     def _gist(self, found: Sequence[Change]) -> str:
         # What nobody accepted stands first: an accepted contract must not hide a broken one.

@@ -58,7 +58,9 @@ def of_history(changes: Sequence[Change], scanned: str) -> str:
     if undecided and not primary:
         return f"{scanned}: {', '.join(parts)}"
     if not primary:
-        return f"{scanned}: no change" + (" of a primary metric" if changed else "") + suffix
+        worse = sum(change.kind in ("degradation", "drift") and not change.undone for change in changed)
+        others = f", {plural(worse, 'other metric')} worse" if worse else ""
+        return f"{scanned}: no change" + (" of a primary metric" if changed else "") + others + suffix
     lasting = [change.kind for change in primary if not change.undone]
     counts = plural(lasting.count("degradation"), "regression"), plural(lasting.count("optimization"), "improvement")
     undone = len(primary) - len(lasting)

@@ -69,6 +69,14 @@ def test_a_listed_change_names_its_command_and_version(slower: Project) -> None:
     assert line.endswith(f"at {head[:10]}")
 
 
+def test_a_metric_that_fails_the_check_is_listed_like_one_that_decides(slower: Project) -> None:
+    assert "wall" not in slower.perf("check", "triage").out
+    slower.perf("config", "set", "check.fail_on", "[degradation, 'degradation:wall']")
+    assert {line.split()[5] for line in slower.perf("check", "triage").lines} == {"cpu", "wall"}
+    assert "and 1 more" in slower.perf("log", "--short").out
+    assert {line.split()[4] for line in slower.perf("status").lines if "slower" in line} == {"cpu", "wall"}
+
+
 @pytest.mark.parametrize(
     ("state", "word", "passes"),
     [

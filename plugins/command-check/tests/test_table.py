@@ -94,6 +94,13 @@ def test_the_conclusion_counts(kinds: tuple[str, ...], text: str) -> None:
     assert conclusions.of_comparisons([_change(kind) for kind in kinds]) == text
 
 
+def test_the_conclusion_of_a_history_counts_other_metrics_that_got_worse() -> None:
+    worse = _change("degradation", metric="allocs/op", primary=False)
+    undone = _change("degradation", metric="B/op", primary=False, undone="c" * 40)
+    text = conclusions.of_history([worse, undone, _change("optimization", primary=False)], "2 series")
+    assert text == "2 series: no change of a primary metric, 1 other metric worse"
+
+
 def test_missing_numbers_are_shown_as_missing() -> None:
     change = _change(baseline_value=None, target_value=None, ratio=None, low=None, high=None)
     assert " - " in check_table.lines([change], [], everything=True)[1]
