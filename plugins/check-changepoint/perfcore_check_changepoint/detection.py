@@ -113,15 +113,15 @@ def _settle(runs: Runs, start: int, penalty: float, confidence: float) -> tuple[
 def _region(
     runs: Runs, start: int, end: int, penalty: float, confidence: float, *, open_end: bool = False
 ) -> list[ChangePoint]:
-    part = runs.part(start, end)
-    steps = exact.steps(part, BOUND * penalty) if len(part) >= SHORTEST else []
+    window_runs = runs.part(start, end)
+    steps = exact.steps(window_runs, BOUND * penalty) if len(window_runs) >= SHORTEST else []
     if steps is not None:
         return [change.renumbered(lambda index: index + start) for change in steps]
     context_start = max(0, start - WINDOW)
     aligned = (
         sessions.align(runs.part(context_start, end), start - context_start) if runs.sessions is not None else None
     )
-    comparable = aligned.runs if aligned is not None else part
+    comparable = aligned.runs if aligned is not None else window_runs
     points = read(comparable)
     if points is None or len(points) < SHORTEST:
         return []

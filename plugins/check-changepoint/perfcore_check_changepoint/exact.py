@@ -77,11 +77,11 @@ def _agreed(runs: Runs) -> list[float] | None:
 
 
 def _stretches(amounts: Sequence[tuple[float, int]]) -> list[_Stretch]:
-    found = []
+    stretches = []
     for amount, group in groupby(amounts, key=lambda version: version[0]):
         points = [point for _, point in group]
-        found.append(_Stretch(amount, points[0], points[-1], len(points)))
-    return found
+        stretches.append(_Stretch(amount, points[0], points[-1], len(points)))
+    return stretches
 
 
 def _joined(levels: Sequence[_Stretch]) -> list[_Stretch]:

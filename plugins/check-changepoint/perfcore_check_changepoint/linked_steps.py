@@ -117,9 +117,9 @@ def came_with_session(many: Sequence[Series], positions: Sequence[int], span: tu
     None tells more than `_MOST`, since it may have a step of its own, and of many series some tell enough."""
     evidence = 0.0
     for series in many[:: math.ceil(len(many) / _ASKED)]:
-        own = np.array([position for position in positions if series.values[position]], dtype=np.int64)
-        if len(series.sessions) == len(series.versions) and is_linked(series, own, *span):
-            evidence += min(max(_evidence_of_machine(series, own, span, (0, None)), -_MOST), _MOST)
+        measured = np.array([position for position in positions if series.values[position]], dtype=np.int64)
+        if len(series.sessions) == len(series.versions) and is_linked(series, measured, *span):
+            evidence += min(max(_evidence_of_machine(series, measured, span, (0, None)), -_MOST), _MOST)
     return evidence > 0
 
 

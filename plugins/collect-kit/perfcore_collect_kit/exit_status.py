@@ -44,8 +44,8 @@ def explain(job: Job, error: StartError, cpus: Sequence[int] = ()) -> PerfError:
         hint = "the interpreter or loader that it names is missing, or it was removed since the last run"
         return CommandFailedError(f"{program} cannot be started: {why}", hint=hint)
     prefixes = {"cwd": f"its folder {printable(str(job.cwd))}: ", "stdin": "its input: ", "output": "its output: "}
-    hint = "--output names a file in a folder that is there" if error.step == "output" else None
-    return CommandFailedError(f"{program} cannot be started: {prefixes.get(error.step, '')}{why}", hint=hint)
+    folder = "--output names a file in a folder that is there" if error.step == "output" else None
+    return CommandFailedError(f"{program} cannot be started: {prefixes.get(error.step, '')}{why}", hint=folder)
 
 
 def too_long(what: str, run: Run, timeout: float | None) -> CommandFailedError:

@@ -52,15 +52,15 @@ def read(profile: Profile, metric: str = "", function: str = "") -> Amount:
 
 def _benchmark(profile: Profile, name: str) -> Profile:
     parts = benchmarks.split(profile)
-    whole = labels.whole_name(name, parts) if name else ""
-    if whole not in parts:
+    full_name = labels.whole_name(name, parts) if name else ""
+    if full_name not in parts:
         raise NotFoundError(
             f"{printable(profile.label)} has no benchmark {printable(name)!r}"
             if name
             else f"{printable(profile.label)} is a suite of {len(parts)} benchmarks, and none is named",
             hint=nearest(name, parts) or "--benchmark NAME; perf history lists them",
         )
-    return parts[whole]
+    return parts[full_name]
 
 
 def earlier_readings(repository: Repository, asked: Journal) -> list[Reading]:

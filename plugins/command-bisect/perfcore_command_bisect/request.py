@@ -169,8 +169,8 @@ def _history_ends(repository: Repository, options: BisectOptions, listener: List
     )
     if not series:
         names = {scanned.series.resource for scanned in histories.select_series(repository, candidates)}
-        if options.function and (whole := labels.whole_name(options.function, names)) != options.function:
-            return _history_ends(repository, attrs.evolve(options, function=whole), listener)
+        if options.function and (full_name := labels.whole_name(options.function, names)) != options.function:
+            return _history_ends(repository, attrs.evolve(options, function=full_name), listener)
         raise _nothing_measured(repository, options, branch, candidates)
     primary = [scanned for scanned in series if scanned.primary]
     among = histories.select_series(repository, branch)

@@ -62,7 +62,7 @@ def _names(threads: Iterable[_Thread], metadata: Iterable[Event]) -> dict[_Threa
     by_process: dict[_Id, dict[_Thread, str]] = {}
     for thread in threads:
         by_process.setdefault(thread[0], {})[thread] = named.get(thread, "")
-    thread_of = {thread: name for own in by_process.values() for thread, name in _apart(own).items()}
+    thread_of = {thread: name for threads_of in by_process.values() for thread, name in _apart(threads_of).items()}
     return {thread: (encodable(process_of[thread[0]]), encodable(thread_of[thread])) for thread in threads}
 
 

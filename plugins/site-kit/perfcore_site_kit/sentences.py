@@ -69,8 +69,8 @@ def changes(page: Changes) -> str:
         return f"No regression of a primary metric stands, but {others} of other metrics {verb}, {count}."
     if not page.standing:
         return f"No regression stands, {count}."
-    more = f" Of other metrics, {others} more {_stand(others)}." if others else ""
-    return f"{plural(page.standing, 'regression')} {_stand(page.standing)}, {count}.{more}"
+    of_others = f" Of other metrics, {others} more {_stand(others)}." if others else ""
+    return f"{plural(page.standing, 'regression')} {_stand(page.standing)}, {count}.{of_others}"
 
 
 def series(state: SeriesState) -> str:
