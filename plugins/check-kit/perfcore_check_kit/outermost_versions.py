@@ -26,7 +26,7 @@ _Level: TypeAlias = list[tuple[str, float]]  # versions and their amounts, from 
 # of its versions. What is also this far from its level is one in some ten thousand of normal noise.
 _FAR = 5.0  # times the spread of the versions of a level
 _BEYOND = 1.5  # times the distance of the farthest of them: a level may have outliers, or two modes
-_FEWEST = 6  # versions that tell how much those of a level vary
+_FEWEST = 6  # versions that tell how much those of a level vary, if they do
 _MOST = 24  # of them
 _LEVEL = 3  # versions of a level whose distances from its middle count
 _NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
@@ -111,7 +111,7 @@ def _is_far(scanned: ScannedSeries, outermost: str, machine: str, newest: bool) 
     distances = list(_distances([level, *levels[1:]], middle))
     if sum(map(bool, scanned.series.values)) < SHORT:
         return amount != middle  # too few versions for a scan: the comparison decides, as of a short history
-    if len(distances) < _FEWEST:
+    if len(distances) < (_FEWEST if any(distances) else _LEVEL):
         return False
     return abs(amount - middle) > max(_FAR * _NORMAL * _middle(distances), _BEYOND * max(distances))
 

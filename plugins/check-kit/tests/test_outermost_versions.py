@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from perfcore_testing.project import Project
 from perfcore_view_history.query import HistoryQuery
 from perfcore_view_history.query import history as history_of
@@ -88,3 +89,13 @@ def test_a_step_after_the_oldest_version_does_not_vanish_with_the_eighth(
     result = _checked(repository)
     (step,) = _steps(result.changes)
     assert (step.id, step.latest, result.exit_code) == (before.id, versions[1], 1)
+
+
+@pytest.mark.parametrize("levels", [[3, 5, 5, 5, 5, 5, 7, 7], [3, 3, 5, 5, 5, 5, 5, 7]])
+def test_few_versions_of_one_amount_tell_a_step_beside_them(
+    project: Project, repository: Repository, levels: list[float]
+) -> None:
+    """After the oldest version, and to the newest one."""
+    versions = _measured(project, repository, levels, noise=0)
+    steps = [versions[number] for number in range(1, 8) if levels[number] != levels[number - 1]]
+    assert [step.latest for step in _steps(_checked(repository).changes)] == steps

@@ -36,11 +36,11 @@ def repository(project: Project) -> Repository:
     return Repository.open(project.path, places=places)
 
 
-def _profile(number: int, cpu: float, wall: float) -> Profile:
+def _profile(number: int, cpu: float, wall: float, noise: float = 0.003) -> Profile:
     """Eight runs that were interleaved with those of the other versions."""
     draw, runs = random.Random(number), list(range(RUNS))
     amounts = {
-        name: [int(level * draw.gauss(1, 0.003)) for _ in runs] for name, level in (("cpu", cpu), ("wall", wall))
+        name: [int(level * draw.gauss(1, noise)) for _ in runs] for name, level in (("cpu", cpu), ("wall", wall))
     }
     columns = [column(name, values, unit="ns", role="value") for name, values in amounts.items()]
     resources = table("resources", [column("run", runs, role="order"), *columns])
@@ -54,12 +54,14 @@ def _profile(number: int, cpu: float, wall: float) -> Profile:
     return made.replace_tables(runs=table("runs", known))
 
 
-def _measured(project: Project, repository: Repository, levels: Sequence[float | None]) -> list[str]:
+def _measured(
+    project: Project, repository: Repository, levels: Sequence[float | None], noise: float = 0.003
+) -> list[str]:
     """Versions that took so many ms; those of None were not measured. Wall time takes a fifth more."""
     versions = [repository.version(), *(project.commit(f"Version {number}") for number in range(1, len(levels)))]
     for number, (version, level) in enumerate(zip(versions, levels, strict=True)):
         if level is not None:
-            made = replace(_profile(number, level * 1e6, level * 1.2e6), origin=version)
+            made = replace(_profile(number, level * 1e6, level * 1.2e6, noise), origin=version)
             repository.register(Ref(kind="pending", pending=repository.save(made)), version)
     return versions
 
