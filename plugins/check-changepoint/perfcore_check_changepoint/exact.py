@@ -42,6 +42,24 @@ def steps(runs: Runs, nats: float) -> list[ChangePoint] | None:
     """The changes between the levels of exact amounts, of which each version explains so many nats; None where runs
     differ, or modes come in any order. What varies around the ticks of a clock comes back again and again: so a level
     has a former amount once at most, or one in four of many, and single runs have one once at most."""
+    levels = _levels(runs)
+    if levels is None:
+        return None
+    count = int(np.count_nonzero(runs.counts))
+    return [_change(before, after, nats, count) for before, after in pairwise(levels)]
+
+
+def are_of_any_machine(runs: Runs, machines: Sequence[str]) -> bool:
+    """Whether amounts are exact and the same on all machines, as allocations mostly are: then none has a history of its
+    own. A machine, of those of each point, has to show each step by itself."""
+    levels = _levels(runs)
+    if levels is None:
+        return False
+    shown_by = [set(machines[level.first : level.last + 1]) for level in levels]
+    return all(before & after for before, after in pairwise(shown_by))
+
+
+def _levels(runs: Runs) -> list[_Stretch] | None:
     measured = np.flatnonzero(runs.counts)
     amounts = _agreed(runs)
     if amounts is None:
@@ -58,7 +76,7 @@ def steps(runs: Runs, nats: float) -> list[ChangePoint] | None:
         return None
     if len(amounts) == len(runs.amounts) and len(stretches) - len(set(amounts)) > 1:
         return None
-    return [_change(before, after, nats, len(measured)) for before, after in pairwise(levels)]
+    return levels
 
 
 def _agreed(runs: Runs) -> list[float] | None:

@@ -22,6 +22,7 @@ from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore_check_changepoint import (
     detection,
+    exact,
     linked_steps,
     machine_events,
     memory,
@@ -91,6 +92,13 @@ def scan_many(
     has what is settled of long histories."""
     if not many:
         return []
+    alone = [_is_of_any_machine(series) for series in many]
+    if any(alone):
+        others = iter(scan_many([s for s, is_alone in zip(many, alone, strict=True) if not is_alone], settings, memory))
+        return [
+            scan(series, None, settings)[0] if is_alone else next(others)
+            for series, is_alone in zip(many, alone, strict=True)
+        ]
     for series in many:
         _check(series)
         if series.versions != many[0].versions:
@@ -401,7 +409,9 @@ def _measured(series: Series) -> list[MeasuredVersions]:
     runs = Runs.of(series.values, series.sessions)
     positions = np.flatnonzero(runs.counts)
     numbers: dict[str, int] = {}
-    if series.environments and _is_of_one(series, series.environments[0]):
+    if series.environments and (
+        _is_of_one(series, series.environments[0]) or exact.are_of_any_machine(runs, series.environments)
+    ):
         numbers, owners = {series.environments[0]: 0}, np.zeros(len(positions), dtype=np.int64)
     else:
         names = (series.environments[position] for position in positions.tolist())
@@ -418,6 +428,13 @@ def _measured(series: Series) -> list[MeasuredVersions]:
         )
         if len(chosen_points)
     ]
+
+
+def _is_of_any_machine(series: Series) -> bool:
+    """Whether several machines measured exact amounts, which are the same on all of them."""
+    if not series.environments or _is_of_one(series, series.environments[0]):
+        return False
+    return exact.are_of_any_machine(Runs.of(series.values), series.environments)
 
 
 def _is_of_one(series: Series, environment: str) -> bool:

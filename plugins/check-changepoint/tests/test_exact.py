@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings, exact
 from perfcore_check_changepoint.runs import Runs
 
@@ -88,3 +89,29 @@ def test_amounts_are_exact_where_runs_agree_in_nearly_all_versions() -> None:
     single = exact.steps(Runs.of([[amount] for (amount, *_) in agreeing]), 5.0)
     assert single is not None
     assert [change.index for change in single] == [20]
+
+
+@pytest.mark.parametrize("machines", [2, 3])
+@pytest.mark.parametrize("beside", [False, True])
+def test_what_is_the_same_on_all_machines_has_one_history(machines: int, beside: bool) -> None:
+    """Also in a suite beside times, which differ between the machines."""
+    levels = _levels((8, 3), (3, 5), (2, 7))
+    environments = tuple("abc"[number % machines] * 40 for number in range(len(levels)))
+    allocations = replace(series([[level] * RUNS for level in levels]), environments=environments)
+    if beside:
+        random = np.random.default_rng(1)
+        slower = [1.0 + ord(environment[0]) for environment in environments]
+        times = [(factor * (1 + 0.01 * random.normal(size=RUNS))).tolist() for factor in slower]
+        check = ChangepointCheck(ChangepointSettings())
+        changes, others = check.scan_many([allocations, replace(series(times), environments=environments)], {})
+        assert {change.kind for change in others} == {"machine"}
+    else:
+        changes = ChangepointCheck(ChangepointSettings()).scan(allocations, None)[0]
+    assert [(change.kind, int(change.target[:8])) for change in changes] == [("degradation", 8), ("degradation", 11)]
+
+
+def test_a_step_that_comes_with_another_machine_may_be_that_of_the_machine() -> None:
+    levels = _levels((10, 100), (10, 103))
+    environments = tuple("ab"[number >= 10] * 40 for number in range(20))
+    allocations = replace(series([[level] * RUNS for level in levels]), environments=environments)
+    assert [c.kind for c in ChangepointCheck(ChangepointSettings()).scan(allocations, None)[0]] == ["machine"]
