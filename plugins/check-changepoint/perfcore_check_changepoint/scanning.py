@@ -92,13 +92,6 @@ def scan_many(
     has what is settled of long histories."""
     if not many:
         return []
-    alone = [_is_of_any_machine(series) for series in many]
-    if any(alone):
-        others = iter(scan_many([s for s, is_alone in zip(many, alone, strict=True) if not is_alone], settings, memory))
-        return [
-            scan(series, None, settings)[0] if is_alone else next(others)
-            for series, is_alone in zip(many, alone, strict=True)
-        ]
     for series in many:
         _check(series)
         if series.versions != many[0].versions:
@@ -106,6 +99,14 @@ def scan_many(
                 "the series cover different versions, so their shared changes cannot be separated",
                 hint="give every series all versions, with no values where nothing was measured",
             )
+    without_machine = [_is_of_any_machine(series) for series in many]
+    if any(without_machine):
+        timed = [series for series, is_exact in zip(many, without_machine, strict=True) if not is_exact]
+        scanned = iter(scan_many(timed, settings, memory))
+        return [
+            scan(series, None, settings)[0] if is_exact else next(scanned)
+            for series, is_exact in zip(many, without_machine, strict=True)
+        ]
     if windows.is_long(len(many[0].versions)):
         places = list(map(_places, many))
         several = (series for series, own in zip(many, places, strict=True) if len(own) > 1)
