@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
 from collections.abc import Iterator
@@ -23,7 +22,6 @@ from obstore.store import AzureStore, GCSStore, S3Store
 from perfcore.errors import StorageError
 from perfcore.named_tuple import NamedTuple
 from perfcore.text import clip, printable
-from perfcore_storage_object.parallel import interruptible
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -38,7 +36,6 @@ _HINTS = {
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AZURE_STORAGE_ENDPOINT", "AZURITE_BLOB_STORAGE_URL")
 _CLASSES: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
 _RETRIES: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
-_PATIENCE = 30.0  # seconds without a byte of an answer; servers begin to answer reads within seconds
 _MISSING_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 
 
@@ -55,7 +52,7 @@ class Answer(NamedTuple):
 class Bucket:
     """A folder of a bucket. Names are relative to it; a name that is not there is None."""
 
-    def __init__(self, url: str, patience: float = _PATIENCE) -> None:
+    def __init__(self, url: str) -> None:
         matched = _URL.fullmatch(url)
         if matched is None:
             shown = printable(clip(url, 100))
@@ -69,17 +66,10 @@ class Bucket:
         # Who names an endpoint without encryption wants one: a server on the same machine or network.
         options: Any = {"timeout": timedelta(minutes=10), "connect_timeout": timedelta(seconds=10)}
         options["allow_http"] = any(os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS)
-        # The answer to a write comes when all of it has arrived: on a slow line, minutes after its beginning.
-        reading = {**options, "read_timeout": timedelta(seconds=patience)}
-
-        def opened(client: Any) -> ObjectStore:
-            store: ObjectStore = _CLASSES[self.scheme].from_url(
-                url.rstrip("/"), config=config, client_options=client, retry_config=_RETRIES
-            )
-            return store
-
         with self._told():
-            self._store, self._writing = opened(reading), opened(options)
+            self._store: ObjectStore = _CLASSES[self.scheme].from_url(
+                url.rstrip("/"), config=config, client_options=options, retry_config=_RETRIES
+            )
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> Answer | None:
         """The bytes from `start` on, as many as there are."""
@@ -90,7 +80,8 @@ class Bucket:
             options["range"] = {"offset": start} if length is None else (start, start + length)
         with self._told():
             try:
-                return interruptible(lambda: self._got(name, options))
+                result = obstore.get(self._store, name, options=options)
+                return _answer(result.meta, bytes(result.bytes()))
             except FileNotFoundError as error:
                 self._refuse_missing_bucket(error)
                 return None
@@ -99,15 +90,11 @@ class Bucket:
                     raise
         return self.head(name)  # the range begins behind its end
 
-    def _got(self, name: str, options: Any) -> Answer:
-        result = obstore.get(self._store, name, options=options)
-        return _answer(result.meta, bytes(result.bytes()))
-
     def head(self, name: str) -> Answer | None:
         """Without any bytes."""
         with self._told():
             try:
-                return _answer(interruptible(lambda: obstore.head(self._store, name)), b"")
+                return _answer(obstore.head(self._store, name), b"")
             except FileNotFoundError as error:
                 self._refuse_missing_bucket(error)
                 return None
@@ -123,7 +110,7 @@ class Bucket:
         mode = {"e_tag": f'"{tag}"'}
         if self.scheme == "gs":  # compares generations, which no listing tells
             with self._told(), contextlib.suppress(FileNotFoundError):
-                found = interruptible(lambda: obstore.head(self._store, name))
+                found = obstore.head(self._store, name)
                 if _tag(found["e_tag"]) != tag:
                     return None
                 mode["version"] = str(found["version"])
@@ -133,8 +120,7 @@ class Bucket:
         """Every name in a folder and below, in any order. StorageError where there is no such bucket."""
         with self._told():
             try:
-                pages = iter(obstore.list(self._store, prefix=folder or None, chunk_size=1000))
-                while rows := interruptible(lambda: next(pages, None)):
+                for rows in obstore.list(self._store, prefix=folder or None, chunk_size=1000):
                     for row in rows:
                         yield row["path"], _answer(row, b"")
             except FileNotFoundError as error:
@@ -143,14 +129,13 @@ class Bucket:
     def remove(self, name: str) -> None:
         """Remove a name without a condition: only for those that nobody else uses."""
         with self._told(), contextlib.suppress(FileNotFoundError):
-            interruptible(lambda: obstore.delete(self._store, name))
+            obstore.delete(self._store, name)
 
     def _put(self, name: str, body: bytes, mode: Any) -> str | None:
         with self._told():
             try:
                 # Parts are not written conditionally, so that there must be one only.
-                put = functools.partial(obstore.put, self._writing, name, body, mode=mode, use_multipart=False)
-                result = interruptible(put)
+                result = obstore.put(self._store, name, body, mode=mode, use_multipart=False)
                 return _tag(result["e_tag"])
             except FileNotFoundError as error:
                 self._refuse_missing_bucket(error)
