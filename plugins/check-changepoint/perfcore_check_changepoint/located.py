@@ -84,7 +84,8 @@ class LocatedChange(msgspec.Struct, frozen=True, eq=False):
 
 class MachineStep(msgspec.Struct, frozen=True, eq=False):
     """A step of the machine of one environment, and how many series moved with it, of so many that were measured on
-    both sides; whether a session measured both versions, and the next one both at the new level."""
+    both sides. It `came_with_session` where a session measured the versions on both sides, and linked sessions told
+    that it was not the code all the same."""
 
     located: LocatedChange
     series: int

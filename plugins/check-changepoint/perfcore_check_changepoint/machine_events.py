@@ -88,8 +88,8 @@ def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> C
     until = located.change.until
     last = event.target if until is None else series.versions[int(located.positions[until])]
     # The code of all grows as slowly as a machine does.
-    is_unclear = until is not None or step.measured < suite.SMALL or 2 * step.series <= step.measured
-    is_unclear &= not step.came_with_session
+    may_be_code = until is not None or step.measured < suite.SMALL or 2 * step.series <= step.measured
+    is_unclear = may_be_code and not step.came_with_session
     return replace(
         event,
         ratio=ratio,
