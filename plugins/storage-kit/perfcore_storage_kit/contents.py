@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 
 from perfcore.errors import PerfError
 from perfcore.hookspecs import Listed
 from perfcore.store.store import Store
+from perfcore_storage_kit.parallel import in_parallel
 
 _MOST = 64 << 20  # bytes that are held: the profiles of some ten thousand versions. What is beyond is read again
 _BATCH = 512  # keys that are asked for together
 _BATCH_BYTES = 16 << 20  # the same for their bytes
-_AT_ONCE = 8  # requests
 _LARGE = 1 << 16  # bytes: of what is larger, the beginning is read (`Store.read_beginning`)
 
 
@@ -58,8 +57,7 @@ class Contents:
     def _large(self, rows: Collection[Listed]) -> dict[str, bytes]:
         """Several at a time where the storage can be asked from several threads."""
         if len(rows) > 1 and getattr(self.store.storage, "concurrent", False):
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                answers = [*pool.map(self.store.read_beginning, rows)]
+            answers = [*in_parallel(self.store.read_beginning, rows)]
         else:
             answers = [*map(self.store.read_beginning, rows)]
         return {row.key: data for row, data in zip(rows, answers, strict=True) if data is not None}

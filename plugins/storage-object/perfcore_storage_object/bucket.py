@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from obstore.exceptions import (
     UnauthenticatedError,
 )
 from obstore.store import AzureStore, GCSStore, S3Store
+from perfcore_storage_kit.parallel import interruptible
 
 from perfcore.errors import StorageError
 from perfcore.named_tuple import NamedTuple
@@ -36,6 +38,10 @@ _HINTS = {
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AZURE_STORAGE_ENDPOINT", "AZURITE_BLOB_STORAGE_URL")
 _CLASSES: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
 _RETRIES: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
+_PATIENCE = 30.0  # seconds without a byte of an answer, twice; servers begin to answer within seconds
+_UNLIMITED = timedelta(days=1)  # of an answer whose bytes keep coming, on however slow a line
+_LONGEST_WRITE = timedelta(minutes=10)
+_SMALL = 1 << 16  # bytes that even a slow line takes within our patience
 _MISSING_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 
 
@@ -52,7 +58,7 @@ class Answer(NamedTuple):
 class Bucket:
     """A folder of a bucket. Names are relative to it; a name that is not there is None."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: float = _PATIENCE) -> None:
         matched = _URL.fullmatch(url)
         if matched is None:
             shown = printable(clip(url, 100))
@@ -62,14 +68,22 @@ class Bucket:
             )
         self.url, self.scheme = url, matched[1]
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        self._endpoint = endpoint or ""
         config: Any = {"endpoint": endpoint} if endpoint and self.scheme == "s3" else {}
         # Who names an endpoint without encryption wants one: a server on the same machine or network.
-        options: Any = {"timeout": timedelta(minutes=10), "connect_timeout": timedelta(seconds=10)}
+        options: Any = {"connect_timeout": timedelta(seconds=10)}
         options["allow_http"] = any(os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS)
-        with self._told():
-            self._store: ObjectStore = _CLASSES[self.scheme].from_url(
-                url.rstrip("/"), config=config, client_options=options, retry_config=_RETRIES
+
+        def opened(**times: timedelta) -> ObjectStore:
+            store: ObjectStore = _CLASSES[self.scheme].from_url(
+                url.rstrip("/"), config=config, client_options={**options, **times}, retry_config=_RETRIES
             )
+            return store
+
+        with self._told():
+            self._store = opened(timeout=_UNLIMITED, read_timeout=timedelta(seconds=patience))
+            # A write is answered when all of it has arrived, so that its silence tells nothing.
+            self._patient = opened(timeout=_LONGEST_WRITE)
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> Answer | None:
         """The bytes from `start` on, as many as there are."""
@@ -80,8 +94,7 @@ class Bucket:
             options["range"] = {"offset": start} if length is None else (start, start + length)
         with self._told():
             try:
-                result = obstore.get(self._store, name, options=options)
-                return _answer(result.meta, bytes(result.bytes()))
+                return interruptible(lambda: self._got(name, options))
             except FileNotFoundError as error:
                 self._refuse_missing_bucket(error)
                 return None
@@ -90,11 +103,15 @@ class Bucket:
                     raise
         return self.head(name)  # the range begins behind its end
 
+    def _got(self, name: str, options: Any) -> Answer:
+        result = obstore.get(self._store, name, options=options)
+        return _answer(result.meta, bytes(result.bytes()))
+
     def head(self, name: str) -> Answer | None:
         """Without any bytes."""
         with self._told():
             try:
-                return _answer(obstore.head(self._store, name), b"")
+                return _answer(interruptible(lambda: obstore.head(self._store, name)), b"")
             except FileNotFoundError as error:
                 self._refuse_missing_bucket(error)
                 return None
@@ -110,7 +127,7 @@ class Bucket:
         mode = {"e_tag": f'"{tag}"'}
         if self.scheme == "gs":  # compares generations, which no listing tells
             with self._told(), contextlib.suppress(FileNotFoundError):
-                found = obstore.head(self._store, name)
+                found = interruptible(lambda: obstore.head(self._store, name))
                 if _tag(found["e_tag"]) != tag:
                     return None
                 mode["version"] = str(found["version"])
@@ -120,7 +137,8 @@ class Bucket:
         """Every name in a folder and below, in any order. StorageError where there is no such bucket."""
         with self._told():
             try:
-                for rows in obstore.list(self._store, prefix=folder or None, chunk_size=1000):
+                pages = iter(obstore.list(self._store, prefix=folder or None, chunk_size=1000))
+                while (rows := interruptible(lambda: next(pages, None))) is not None:
                     for row in rows:
                         yield row["path"], _answer(row, b"")
             except FileNotFoundError as error:
@@ -129,13 +147,15 @@ class Bucket:
     def remove(self, name: str) -> None:
         """Remove a name without a condition: only for those that nobody else uses."""
         with self._told(), contextlib.suppress(FileNotFoundError):
-            obstore.delete(self._store, name)
+            interruptible(lambda: obstore.delete(self._store, name))
 
     def _put(self, name: str, body: bytes, mode: Any) -> str | None:
         with self._told():
             try:
                 # Parts are not written conditionally, so that there must be one only.
-                result = obstore.put(self._store, name, body, mode=mode, use_multipart=False)
+                store = self._store if len(body) <= _SMALL else self._patient
+                put = functools.partial(obstore.put, store, name, body, mode=mode, use_multipart=False)
+                result = interruptible(put)
                 return _tag(result["e_tag"])
             except FileNotFoundError as error:
                 self._refuse_missing_bucket(error)
@@ -163,6 +183,10 @@ class Bucket:
                 raise StorageError(f"{self.url}: there are no credentials for it", hint=_HINTS[self.scheme]) from error
             if isinstance(error, PermissionDeniedError | UnauthenticatedError) or "403 Forbidden" in text:
                 raise StorageError(f"{self.url}: refused{_reason(text)}", hint=_HINTS[self.scheme]) from error
+            if "kind: Timeout" in text:
+                matched = re.search(r"https?://([^\s/,]+)", f"{text} {self._endpoint}")
+                host = "its server" if matched is None else printable(matched[1])
+                raise StorageError(f"{self.url} cannot be reached: {host} does not answer") from error
             raise StorageError(f"{self.url} cannot be reached or used{_reason(text)}") from error
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from perfcore_storage_kit.keys import check_key, check_prefix, is_key, shown
+from perfcore_storage_kit.parallel import in_parallel
 
 from perfcore import files
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
@@ -26,7 +27,6 @@ from perfcore.hookspecs import Listed, Stored
 from perfcore_storage_object.bucket import Answer, Bucket
 from perfcore_storage_object.journal import Journal
 from perfcore_storage_object.listing import Listing
-from perfcore_storage_object.parallel import in_parallel
 from perfcore_storage_object.settings import ObjectStorageSettings
 
 _HEAD, _MARK = 16, 15  # bytes

@@ -22,10 +22,10 @@ import re
 from collections.abc import Iterable
 
 from perfcore_storage_kit.keys import is_key
+from perfcore_storage_kit.parallel import AT_ONCE, in_parallel
 
 from perfcore.named_tuple import NamedTuple
 from perfcore_storage_object.bucket import Bucket
-from perfcore_storage_object.parallel import AT_ONCE, in_parallel
 
 FOLDER = "-journal/"
 DAY = 86_400.0  # seconds

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import attrs
 import msgspec
+from perfcore_storage_kit.parallel import in_parallel
 
 from perfcore import files
 from perfcore_storage_object.bucket import Answer, Bucket
 from perfcore_storage_object.journal import DAY, Entry, Journal
-from perfcore_storage_object.parallel import in_parallel
 
 _FORMAT = 1
 _FEWEST = 100  # keys that are always looked at one by one
