@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast, get_args
 
 from perfcore.analysis.fail_on import DEFAULT, FailRule, Verdict
@@ -18,6 +18,15 @@ def parse_rules(words: Sequence[str]) -> tuple[FailRule, ...]:
     `never` there is no default."""
     rules = [_parse(word) for word in words if word != NEVER]
     return tuple(dict.fromkeys(rules if NEVER in words else (*DEFAULT, *rules)))
+
+
+def gated_metrics(words: Sequence[str], metrics: Iterable[str]) -> frozenset[str]:
+    """The metrics of these that rules in words judge beside the primary ones: what looks at primary metrics looks at
+    them as well."""
+    rules = parse_rules(words)
+    judges_all = any(rule.verdict == "any-degradation" for rule in rules)
+    named = {rule.metric for rule in rules}
+    return frozenset(metric for metric in metrics if judges_all or metric in named)
 
 
 def _parse(word: str) -> FailRule:

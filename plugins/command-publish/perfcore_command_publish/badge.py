@@ -23,12 +23,17 @@ _NEUTRAL, _LABEL = "#5c6370", "#3b4048"
 
 def of_branch(branch: Branch) -> bytes:
     """How many of the deciding series are slower: `performance | 1 of 20 slower`."""
-    counts = data.overview(branch).counts
+    overview = data.overview(branch)
+    counts = overview.counts
     total = sum(counts.values())
+    slower = [state.row for state in overview.deciding if state.status == "slower"]
     if not total:
         return _badge("performance", "not measured", _NEUTRAL)
     if counts["slower"]:
-        return _badge("performance", f"▲ {counts['slower']} of {total} slower", _COLORS["slower"])
+        # Whoever knows the suite by its primary metric would look for the wrong one.
+        others = dict.fromkeys(row.metric for row in slower if not row.primary)
+        metric = f" ({', '.join(others)})" if others else ""
+        return _badge("performance", f"▲ {counts['slower']} of {total} slower{metric}", _COLORS["slower"])
     if counts["faster"]:
         return _badge("performance", f"▼ {counts['faster']} of {total} faster", _COLORS["faster"])
     if counts["not measured"] == total:
@@ -45,7 +50,7 @@ def of_series(branch: Branch, row: SeriesRow) -> bytes:
     if state.change is not None and state.status in ("slower", "faster"):
         words = (verdict_text.word(state.change), sentences.size_of(state.change))
     text = " ".join(filter(None, (sentences.SIGNS[state.status], *words, state.decision)))
-    return _badge(row.name if row.primary else f"{row.name} {row.metric}", text, _COLORS.get(state.status, _NEUTRAL))
+    return _badge(row.deciding_name, text, _COLORS.get(state.status, _NEUTRAL))
 
 
 def _badge(label: str, text: str, color: str) -> bytes:

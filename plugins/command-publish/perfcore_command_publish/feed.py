@@ -18,6 +18,7 @@ from perfcore_view_kit.form import shown
 from perfcore.analysis import verdict_text
 
 if TYPE_CHECKING:
+    from perfcore_site_kit.branch import SeriesRow
     from perfcore_site_kit.data import ListedChange
     from perfcore_site_kit.site import Site
 
@@ -34,7 +35,11 @@ def atom(site: Site, url: str, name: str) -> bytes:
     """The regressions and drifts of deciding metrics, the newest first. The identities of the feed and its entries stay
     the same; the time of an entry is that of its version, so that the same history gives the same feed."""
     branch = site.branch
-    regressions = [data.listed_change(branch, at, change) for at, change in branch.changes if _is_regression(change)]
+    regressions = [
+        data.listed_change(branch, at, change)
+        for at, change in branch.changes
+        if _is_regression(branch.series[at], change)
+    ]
     identities = _identities(reversed(regressions))
     root = ElementTree.Element("feed", {"xmlns": _ATOM})
     _add(root, "title", f"{site.title}: regressions of performance")
@@ -53,8 +58,8 @@ def atom(site: Site, url: str, name: str) -> bytes:
     return document + b"\n"
 
 
-def _is_regression(change: Change) -> bool:
-    return change.primary and change.kind in data.WORSE
+def _is_regression(row: SeriesRow, change: Change) -> bool:
+    return row.decides and change.kind in data.WORSE
 
 
 def _identities(regressions: Iterable[ListedChange]) -> dict[str, str]:

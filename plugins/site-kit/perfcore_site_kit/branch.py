@@ -33,8 +33,9 @@ class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     `points` are the versions of its configuration, `measured` those with a value of it.
     `newest` is the last position with a value, which is `median` of `runs` runs; `spark` is the series reduced to at
     most 120 values, `noise` its relative standard deviation from version to version, and `spread` that of the runs of a
-    version; `sessions` counts those of the newest versions. `primary` says that its metric decides. `is_short` says
-    that it has too few versions to be scanned: those of a short history are each compared with the one before.
+    version; `sessions` counts those of the newest versions. `primary` says that its metric is a primary one, `decides`
+    that checks fail by it: by a primary one, or as `check.fail_on` says. `is_short` says that it has too few versions
+    to be scanned: those of a short history are each compared with the one before.
     `takes_turns` says that machines do: then `spark` and `noise` are of amounts as on that of the newest."""
 
     config_id: str
@@ -45,6 +46,7 @@ class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     resource: str
     better: Literal["lower", "higher"]
     primary: bool
+    decides: bool
     points: int
     measured: int
     first: int
@@ -64,6 +66,11 @@ class SeriesRow(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The benchmark, or the command where it is no suite."""
         return self.resource or self.command
+
+    @property
+    def deciding_name(self) -> str:
+        """The same with the metric, where that is not the primary one."""
+        return self.name if self.primary else f"{self.name} {self.metric}"
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -117,6 +124,11 @@ class Branch(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return positions(version.id for version in self.versions)
 
     @functools.cached_property
+    def gated(self) -> frozenset[str]:
+        """The metrics that decide though they are no primary ones."""
+        return frozenset(row.metric for row in self.series if row.decides and not row.primary)
+
+    @functools.cached_property
     def by_parts(self) -> Mapping[tuple[str, ...], int]:
         """The index of each series by the parts of its address."""
         return {row.parts: at for at, row in reversed(list(enumerate(self.series)))}
@@ -128,9 +140,9 @@ class Branch(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @functools.cached_property
     def changes(self) -> tuple[tuple[int, Change], ...]:
-        """(index of the series, change) of every change, the newest first, primary metrics before others."""
+        """(index of the series, change) of every change, the newest first, metrics that decide before others."""
         listed = [(at, change) for at, row in enumerate(self.series) for change in row.changes]
-        return tuple(sorted(listed, key=lambda pair: (-self.at(pair[1]), not pair[1].primary, pair[0])))
+        return tuple(sorted(listed, key=lambda pair: (-self.at(pair[1]), not self.series[pair[0]].decides, pair[0])))
 
     @functools.cached_property
     def by_change(self) -> Mapping[str, tuple[int, Change]]:

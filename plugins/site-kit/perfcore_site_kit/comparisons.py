@@ -34,16 +34,17 @@ _DECODER = msgspec.msgpack.Decoder(_Stored)
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """What differs between two versions: a verdict for every metric of each configuration that both were measured in.
-    `unpaired` is what only one of them has."""
+    `unpaired` is what only one of them has, `gated` are the metrics that decide beside the primary ones."""
 
     baseline: MinorVersion
     target: MinorVersion
     changes: tuple[Change, ...]
     unpaired: tuple[Unpaired, ...]
+    gated: frozenset[str] = frozenset()
 
     @property
-    def primary(self) -> tuple[Change, ...]:
-        return tuple(change for change in self.changes if change.primary)
+    def deciding(self) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.primary or change.metric in self.gated)
 
 
 def compare(

@@ -39,13 +39,14 @@ class SeriesState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """Is it slower? `counts` has every status; `primary` are the series that decide, those with news first."""
+    """Is it slower? `counts` has every status; `deciding` are the series by which a
+    check fails, those with news first."""
 
     branch: str
     newest: MinorVersion | None
     versions: int
     counts: Mapping[Status, int]
-    primary: tuple[SeriesState, ...]
+    deciding: tuple[SeriesState, ...]
     others: tuple[SeriesState, ...]
     notes: tuple[str, ...]
 
@@ -81,8 +82,8 @@ class ChangeGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when? The groups of one page of all, the newest first. `standing` are the regressions of primary metrics,
-    `standing_others` those of others."""
+    """Since when? The groups of one page of all, the newest first. `standing` are the regressions of metrics that
+    decide, `standing_others` those of others."""
 
     groups: tuple[ChangeGroup, ...]
     number: int
@@ -96,15 +97,15 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 def overview(branch: Branch) -> Overview:
     """The state of every series."""
     states = sorted((state_of(branch, row) for row in branch.series), key=_rank)
-    primary = tuple(state for state in states if state.row.primary)
-    counts = Counter(state.status for state in primary)
+    deciding = tuple(state for state in states if state.row.decides)
+    counts = Counter(state.status for state in deciding)
     return Overview(
         branch=branch.name,
         newest=branch.versions[-1] if branch.versions else None,
         versions=len(branch.versions),
         counts={status: counts[status] for status in STATUSES},
-        primary=primary,
-        others=tuple(state for state in states if not state.row.primary),
+        deciding=deciding,
+        others=tuple(state for state in states if not state.row.decides),
         notes=branch.notes,
     )
 
@@ -190,8 +191,8 @@ def changes(branch: Branch, number: int = 1) -> Changes:
         number=number,
         pages=max(1, -(-len(groups) // GROUPS)),
         of_code=sum(item.change.kind != "machine" for item in listed),
-        standing=sum(item.stands for item in listed if item.change.primary),
-        standing_others=sum(item.stands for item in listed if not item.change.primary),
+        standing=sum(item.stands for item in listed if item.row.decides),
+        standing_others=sum(item.stands for item in listed if not item.row.decides),
         versions=len(branch.versions),
     )
 

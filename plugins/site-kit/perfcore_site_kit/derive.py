@@ -6,12 +6,13 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 from perfcore_check_kit import history as histories
 from perfcore_check_kit import missing_history
+from perfcore_check_kit.fail_rules import gated_metrics
 from perfcore_check_kit.history import SHORT, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, branch_versions, config_histories
 from perfcore_command_show import context, metric_history
@@ -127,9 +128,11 @@ def derive(
     notes = [f"{missing}."] if missing else []
     lines = config_histories(repository, head)
     selected = histories.select_series(repository, lines)
+    gated: Collection[str] = ()
     try:
+        gated = gated_metrics(repository.config.get("check.fail_on"), {series.series.metric for series in selected})
         every = _is_fast(selected)
-        scannable = [every or series.primary or len(series.line.versions) >= SHORT for series in selected]
+        scannable = [every or _decides(series, gated) or len(series.line.versions) >= SHORT for series in selected]
         to_scan = list(itertools.compress(selected, scannable))
         results = iter(metric_history.scan(repository, to_scan, selected, listener, with_unchanged=True))
         scanned = [next(results) if decides else series for series, decides in zip(selected, scannable, strict=True)]
@@ -140,7 +143,7 @@ def derive(
     versions = branch_versions(lines)[::-1]
     medians = [_medians(scanned_series) for scanned_series in scanned]
     shapes = [_shape(*each) for each in zip(scanned, medians, strict=True)]
-    series = tuple(_row(*each) for each in zip(scanned, medians, shapes, strict=True))
+    series = tuple(_row(*each, gated) for each in zip(scanned, medians, shapes, strict=True))
     changes = [change for row in series for change in row.changes]
     decided = context.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(
@@ -164,7 +167,16 @@ def _is_fast(selected: Sequence[ScannedSeries]) -> bool:
     return sum(len(line.versions) - 1 for line in short) <= _FEW_PAIRS
 
 
-def _row(scanned: ScannedSeries, medians: Sequence[float | None], shape: Sequence[float | None]) -> SeriesRow:
+def _decides(scanned: ScannedSeries, gated: Collection[str]) -> bool:
+    return scanned.primary or scanned.series.metric in gated
+
+
+def _row(
+    scanned: ScannedSeries,
+    medians: Sequence[float | None],
+    shape: Sequence[float | None],
+    gated: Collection[str],
+) -> SeriesRow:
     line, series = scanned.line, scanned.series
     newest = next((at for at in reversed(range(len(medians))) if medians[at] is not None), 0)
     measured = len(medians) - medians.count(None)
@@ -178,6 +190,7 @@ def _row(scanned: ScannedSeries, medians: Sequence[float | None], shape: Sequenc
         resource=series.resource,
         better=series.better,
         primary=scanned.primary,
+        decides=_decides(scanned, gated),
         points=len(line.versions),
         measured=measured,
         first=line.versions[0].position,

@@ -59,7 +59,7 @@ def measure_page(view: View) -> Mapping[str, Any]:
 
 def trust(view: View) -> Trust:
     branch = view.branch
-    primary = tuple(row for row in branch.series if row.primary)
+    primary = tuple(row for row in branch.series if row.decides)
     noisy = [row for row in primary if row.noise is not None]
     return Trust(
         machines=machines(view, branch),

@@ -32,15 +32,15 @@ def overview_page(view: View) -> Mapping[str, Any]:
         "heading": "Is it slower?",
         "answer": sentences.overview(page),
         "counts": [(status, page.counts[status], sentences.SIGNS[status]) for status in data.STATUSES],
-        "table": _table(view, page.primary, "Benchmarks") if page.primary else None,
+        "table": _table(view, page.deciding, "Benchmarks") if page.deciding else None,
         "others": _table(view, page.others, "Other metrics") if page.others else None,
-        "rest": max(0, len(page.primary) - _ROWS),
+        "rest": max(0, len(page.deciding) - _ROWS),
     }
 
 
 def _table(view: View, states: Sequence[SeriesState], caption: str) -> Markup:
     # One command may be measured by two collectors: only the metrics tell their rows apart.
-    names = Counter(state.row.name for state in states if state.row.primary)
+    names = Counter(state.row.name for state in states if state.row.decides)
     rows = [
         _row(view, state, index < _SPARKS, names[state.row.name] == 1) for index, state in enumerate(states[:_ROWS])
     ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perfcore.store.read_model import ReadModel
 
 T = TypeVar("T")
-_FORMAT = 4  # of the rows; another one makes all of them unread
+_FORMAT = 5  # of the rows; another one makes all of them unread
 _SPACE = "site"
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError)
 

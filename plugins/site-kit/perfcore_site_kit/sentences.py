@@ -36,26 +36,28 @@ def overview(page: Overview) -> str:
     """Is it slower?"""
     if page.newest is None:
         return "Nothing that can be compared was measured on this branch yet."
-    counts, total = page.counts, len(page.primary)
-    slower = [state for state in page.primary if state.status == "slower"]
+    counts, total = page.counts, len(page.deciding)
+    # A benchmark with several metrics that decide has a series of each.
+    kind = "benchmark" if all(state.row.primary for state in page.deciding) else "series"
+    slower = [state for state in page.deciding if state.status == "slower"]
     if slower:
         last = min(slower, key=lambda state: float("inf") if state.since is None else state.since)
         size = size_of(last.change) if last.change is not None else ""
         since = f" since {shown(last.change.target)}" if last.change is not None else ""
         which = ": " if counts["slower"] == 1 else ", the newest "
-        newest = f"{which}{shown(last.row.name, _MOST)} {size}{since}".replace("  ", " ")
-        return f"Yes: {counts['slower']} of {plural(total, 'benchmark')} {_be(counts['slower'])} slower{newest}."
+        newest = f"{which}{shown(last.row.deciding_name, _MOST)} {size}{since}".replace("  ", " ")
+        return f"Yes: {counts['slower']} of {_counted(total, kind)} {_be(counts['slower'])} slower{newest}."
     if counts["not measured"] == total:
-        return f"That is not known: {_none(total, 'was', 'measured')} at {page.newest.id[:10]}."
+        return f"That is not known: {_none(total, 'was', 'measured', kind)} at {page.newest.id[:10]}."
     if counts["inconclusive"] + counts["not measured"] == total:
-        reasons = dict.fromkeys(shown(state.reason) for state in page.primary if state.status == "inconclusive")
+        reasons = dict.fromkeys(shown(state.reason) for state in page.deciding if state.status == "inconclusive")
         others = f"; {plural(count, 'other')} {_was(count)} not measured" if (count := counts["not measured"]) else ""
-        untold = plural(counts["inconclusive"], "benchmark")
+        untold = _counted(counts["inconclusive"], kind)
         return f"That cannot be told yet of {untold}: {', or '.join(reasons)}{others}."
     faster = f", and {counts['faster']} {_be(counts['faster'])} faster" if counts["faster"] else ""
     undecided = counts["inconclusive"] + counts["not measured"]
     caution = f"; {undecided} cannot be told" if undecided else ""
-    return f"No: {_none(total, 'is', 'slower')}{faster}{caution}."
+    return f"No: {_none(total, 'is', 'slower', kind)}{faster}{caution}."
 
 
 def changes(page: Changes) -> str:
@@ -66,7 +68,7 @@ def changes(page: Changes) -> str:
     count, others = f"of {plural(page.of_code, 'change')} in {versions}", page.standing_others
     if not page.standing and others:
         verb = "does" if others == 1 else "do"
-        return f"No regression of a primary metric stands, but {others} of other metrics {verb}, {count}."
+        return f"No regression of a metric that decides stands, but {others} of other metrics {verb}, {count}."
     if not page.standing:
         return f"No regression stands, {count}."
     of_others = f" Of other metrics, {others} more {_stand(others)}." if others else ""
@@ -108,15 +110,15 @@ def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[M
     elif commits:
         came = f"; it came with one of {len(commits)} versions"
     ending = f", {status_of(item)}" if item.accepted or moved.undone else ""
-    name = item.row.name if moved.primary else title(item.row)
+    name = item.row.name if item.row.primary else title(item.row)
     sentence = f"{shown(name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}"
     return sentence if sentence.endswith(("…", ".")) else f"{sentence}."
 
 
 def version(compared: Comparison | None, own: Sequence[ListedChange], before: MinorVersion | None) -> str:
     """Is this version slower? What its history shows weighs more than a comparison with one other version."""
-    worse = [item for item in own if item.change.kind in WORSE and item.change.primary]
-    better = [item for item in own if item.change.kind in BETTER and item.change.primary]
+    worse = [item for item in own if item.change.kind in WORSE and item.row.decides]
+    better = [item for item in own if item.change.kind in BETTER and item.row.decides]
     if worse:
         named = ", ".join(map(_named, worse[:3]))
         remainder = f" and {len(worse) - 3} more" if len(worse) > 3 else ""
@@ -133,7 +135,7 @@ def version(compared: Comparison | None, own: Sequence[ListedChange], before: Mi
 def _named(item: ListedChange) -> str:
     """`./gzip +4.2 %`, with the decision by which it fails no check."""
     decision = f" ({SILENT[item.decision]})" if item.decision in SILENT else ""
-    return f"{shown(item.row.name, _MOST)} {size_of(item.change)}".strip() + decision
+    return f"{shown(item.row.deciding_name, _MOST)} {size_of(item.change)}".strip() + decision
 
 
 def comparison(compared: Comparison) -> str:
@@ -143,15 +145,16 @@ def comparison(compared: Comparison) -> str:
 
 def counted(compared: Comparison) -> str:
     """`2 of 20 benchmarks are slower, 1 faster, 3 inconclusive`."""
-    kinds = [change.kind for change in compared.primary]
+    kinds = [change.kind for change in compared.deciding]
+    kind = "benchmark" if all(change.primary for change in compared.deciding) else "series"
     worse, better = (sum(kind in side for kind in kinds) for side in (WORSE, BETTER))
     undecided = kinds.count("cannot tell")
     if not kinds:
         return "Nothing was measured in both, so nothing is known to be slower"
-    total = plural(len(kinds), "benchmark")
+    total = _counted(len(kinds), kind)
     if undecided == len(kinds):
         return f"It cannot be told whether {total} {_be(undecided)} slower"
-    nothing = _none(len(kinds), "is", "slower").capitalize()
+    nothing = _none(len(kinds), "is", "slower", kind).capitalize()
     first = f"{worse} of {total} {_be(worse)} slower" if worse else nothing
     counts = ((better, "faster"), (undecided, "inconclusive"))
     return ", ".join([first, *(f"{count} {name}" for count, name in counts if count)])
@@ -232,11 +235,15 @@ def title(row: SeriesRow) -> str:
     return f"{row.resource}: {row.metric}" if row.resource else f"{row.metric} of {row.command}"
 
 
-def _none(total: int, verb: str, state: str) -> str:
+def _counted(count: int, kind: str) -> str:
+    return plural(count, kind, "series" if kind == "series" else f"{kind}s")
+
+
+def _none(total: int, verb: str, state: str, kind: str) -> str:
     """`none of 3 benchmarks is slower`; `the only benchmark is not slower`."""
     if total == 1:
-        return f"the only benchmark {verb} not {state}"
-    return f"none of {plural(total, 'benchmark')} {verb} {state}"
+        return f"the only {kind} {verb} not {state}"
+    return f"none of {_counted(total, kind)} {verb} {state}"
 
 
 def _be(count: int) -> str:

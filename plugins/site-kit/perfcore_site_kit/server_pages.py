@@ -61,7 +61,7 @@ def _hits(view: View, text: str) -> Iterator[Hit]:
     branch = view.branch
     series = (
         Hit("series", sentences.title(row), view.link(row.path))
-        for row in sorted(branch.series, key=lambda row: not row.primary)
+        for row in sorted(branch.series, key=lambda row: not row.decides)
         if all(word in f"{row.resource} {row.command} {row.metric}".lower() for word in words)
     )
     releases = (

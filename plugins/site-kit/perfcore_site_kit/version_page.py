@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
+from msgspec.structs import replace
 from perfcore_view_compare.page import comparison_table
 from perfcore_view_compare.ranking import Row, rows
 
@@ -61,13 +62,15 @@ def _against(view: View, title: str, other: MinorVersion, version: MinorVersion)
     if view.is_served and not comparisons.is_kept(repository, other, version):
         link = view.link(PagePath(paths.COMPARE, (paths.pair(other.id, version.id),)))
         return {"title": title, "comparison": None, "load": link}
-    comparison = comparisons.compare(repository, other, version, view.site.lines)
+    comparison = replace(comparisons.compare(repository, other, version, view.site.lines), gated=view.branch.gated)
     return {**_side(title, view, comparison), "comparison": comparison}
 
 
 def compare_page(view: View) -> Mapping[str, Any]:
     baseline, target = versions_of(view, view.path.parts[0] if len(view.path.parts) == 1 else "")
-    comparison = comparisons.compare(view.site.repository, baseline, target, view.site.lines)
+    comparison = replace(
+        comparisons.compare(view.site.repository, baseline, target, view.site.lines), gated=view.branch.gated
+    )
     return {
         "heading": f"{baseline.id[:10]} → {target.id[:10]}",
         "answer": sentences.comparison(comparison),
@@ -111,8 +114,7 @@ def _last_release(view: View, position: int) -> MinorVersion | None:
 
 
 def _side(title: str, view: View, comparison: Comparison) -> Mapping[str, Any]:
-    primary = comparison.primary
-    ranked = rows(primary, view.branch.accepted, view.branch.decided)
+    ranked = rows(comparison.deciding, view.branch.accepted, view.branch.decided)
     parts = paths.pair(comparison.baseline.id, comparison.target.id)
     return {
         "title": title,

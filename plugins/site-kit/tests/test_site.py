@@ -66,7 +66,7 @@ def test_every_row_of_a_table_has_a_cell_for_each_heading(site: Site) -> None:
 def test_the_overview_counts_every_status(site: Site) -> None:
     overview = data.overview(site.branch)
     assert overview.counts == {"slower": 1, "faster": 0, "same": 1, "inconclusive": 0, "not measured": 0}
-    (slow, steady) = overview.primary
+    (slow, steady) = overview.deciding
     assert (slow.row.name, slow.since, slow.behind) == ("./slow", 11 - STEP, 0)
     assert (steady.row.name, steady.change) == ("./steady", None)
 
@@ -103,7 +103,7 @@ def test_a_benchmark_that_has_just_come_is_not_called_the_same(project: Project)
         amounts = {"parse": [100, 101, 102], **({"write": [7, 7, 8]} if number >= 10 else {})}
         history.register(history.save(suite(amounts, created=CREATED + number)), project.commit(f"Change {number}"))
     site = Site(history.repository)
-    states = {state.row.name: state.status for state in data.overview(site.branch).primary}
+    states = {state.row.name: state.status for state in data.overview(site.branch).deciding}
     assert states == {"parse": "same", "write": "inconclusive"}
     row = next(row for row in site.branch.series if row.name == "write")
     assert "Not known: its history is too short to tell; " in words(site, row.path)
@@ -399,12 +399,12 @@ def test_a_step_of_the_history_that_may_be_the_machine_is_not_called_no_change(
     )
     series = tuple(replace(row, changes=(step,)) for row in branch.series)
     stepped = replace(branch, series=series, accepted={"1": "why"} if accepted else {})
-    (state,) = data.overview(stepped).primary
+    (state,) = data.overview(stepped).deciding
     assert state.status == status
     assert sentences.series(state).startswith(f"Not known: {reason}; " if status == "inconclusive" else "No: no change")
     sized = replace(step, ratio=1.08)
     sized_series = tuple(replace(row, changes=(sized,)) for row in branch.series)
-    (state,) = data.overview(replace(stepped, series=sized_series)).primary
+    (state,) = data.overview(replace(stepped, series=sized_series)).deciding
     if status == "inconclusive":
         assert sentences.series(state).startswith(f"Not known: +8.0 % since {target[:10]}, {reason}; ")
 
@@ -570,15 +570,49 @@ def test_standing_regressions_of_other_metrics_are_not_called_none(project: Proj
     measure(project, {"./steady": lambda _: 4_000_000, "./slow": lambda at: 4_000_000 * (1 + (at >= 6))}, versions=12)
     branch = Site(open_repository(project.path).repository).branch
     (worse,) = (row for row in branch.series if row.primary and row.changes)
-    wall = replace(worse, changes=tuple(replace_record(change, primary=False) for change in worse.changes))
+    wall = replace(
+        worse,
+        primary=False,
+        decides=False,
+        changes=tuple(replace_record(change, primary=False) for change in worse.changes),
+    )
     others = replace(branch, series=(wall,))
-    said = "No regression of a primary metric stands, but 1 of other metrics does, of 1 change in 12 versions."
+    said = "No regression of a metric that decides stands, but 1 of other metrics does, of 1 change in 12 versions."
     assert sentences.changes(data.changes(others)) == said
     said = "1 regression stands, of 2 changes in 12 versions. Of other metrics, 1 more stands."
     assert sentences.changes(data.changes(replace(branch, series=(worse, wall)))) == said
     ((_, change),) = others.changes
     sentence = sentences.change(data.listed_change(others, 0, change), None, [])
     assert sentence.startswith(f"{worse.metric} of ./slow is slower (+100.0 %) since {change.target}")
+
+
+def test_pages_look_at_the_metrics_that_fail_a_check(project: Project) -> None:
+    history = open_repository(project.path)
+    for number in range(12):
+        profile = suite({"parse": [100, 101, 102]}, created=CREATED + number)
+        resources = table_of(
+            "resources",
+            [
+                column("benchmark", ["parse"] * 3, role="benchmark"),
+                column("run", [0, 1, 2], role="order"),
+                column("cpu", [100, 101, 102], unit="ns", role="value"),
+                column("allocs/op", [3 if number < 6 else 5] * 3, role="value"),
+            ],
+        )
+        history.register(history.save(profile.replace_tables(resources=resources)), project.commit(f"Change {number}"))
+    project.perf("config", "set", "check.fail_on", "degradation:allocs/op")
+    site = Site(open_repository(project.path).repository)
+    assert sentences.overview(data.overview(site.branch)).startswith("Yes: 1 of 2 series is slower: parse allocs/op ")
+    assert sentences.changes(data.changes(site.branch)).startswith("1 regression stands, of 1 change")
+    at = next(at for at, change in site.branch.changes if change.kind == "degradation")
+    moved = next(version for version in site.branch.versions if version.subject == "Change 6")
+    assert site.branch.series[at].metric == "allocs/op"
+    page = words(site, PagePath(paths.VERSION, (paths.part(moved.id),)))
+    assert "Yes, as its history shows: parse allocs/op +66.7 %." in page
+    project.perf("config", "set", "check.fail_on", "any-degradation")
+    assert data.overview(Site(open_repository(project.path).repository).branch).counts["slower"] == 1
+    project.perf("config", "set", "check.fail_on", "degradation")
+    assert data.overview(Site(open_repository(project.path).repository).branch).counts["slower"] == 0
 
 
 def test_a_benchmark_that_was_not_measured_lately_says_what_it_was(project: Project) -> None:
