@@ -39,8 +39,8 @@ class SeriesState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """Is it slower? `counts` has every status; `deciding` are the series by which a
-    check fails, those with news first."""
+    """Is it slower? `counts` has every status; `deciding` are the series by which a check fails, those with news
+    first."""
 
     branch: str
     newest: MinorVersion | None
