@@ -9,7 +9,7 @@ newest holds: for a version, a configuration and a method. Where stores are join
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -141,15 +141,17 @@ def last_check(store: Store, version: str) -> int:
     return int(time) if time.isdigit() else 0
 
 
-def headlines(results: Sequence[Result], gated: Container[str] = ()) -> tuple[Change, ...]:
-    """What became better, worse or noisier, of primary and `gated` metrics: each once, as the newest method says it;
-    then the contracts that are broken. What a later version undid is left out: only a check of histories knows it."""
+def headlines(results: Sequence[Result], fail_on: Collection[str] = ()) -> tuple[Change, ...]:
+    """What became better, worse or noisier, of primary metrics and those that `fail_on` judges: each once, as the
+    newest method says it; then the contracts that are broken. What a later version undid is left out: only a check of
+    histories knows it."""
+    gated = {word.partition(":")[2] for word in fail_on}
     reported = [change for result in sorted(results, key=lambda result: result.time) for change in result.changes]
     undone = {_what(change) for change in reported if change.undone}
     headline_changes = {
         _what(change): change
         for change in reported
-        if (change.primary or change.metric in gated)
+        if (change.primary or change.metric in gated or "any-degradation" in fail_on)
         and change.kind in (*_STEPS, *_SLOW)
         and _what(change) not in undone
     }

@@ -33,19 +33,17 @@ class Marks:
         self._results = Results(console.repository.store, console.repository.vcs_name)
         self._arrows = _can_write("▲▼✗")
         self._standings = self._read_standings()
-        self._gated = {word.partition(":")[2] for word in console.repository.config.get("check.fail_on")}
+        self._fail_on = console.repository.config.get("check.fail_on")
 
     def lines(self, version: str) -> list[str]:
         """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`."""
         headlines = self.headlines(version)
-        if not headlines:
-            return []
         lines = align([("  " + verdict, *cells) for verdict, *cells in map(self.cells, headlines)], right=(1,))
         return [self.painted(change, line) for change, line in zip(headlines, lines, strict=True)]
 
     def headlines(self, version: str) -> tuple[Change, ...]:
         """What became better or worse with a version, and the contracts that it breaks."""
-        return headlines(self.results(version), self._gated)
+        return headlines(self.results(version), self._fail_on)
 
     def short(self, version: str) -> str:
         """The same in a few words: `▲ slower +5.2 % cpu sort big.txt; ✗ broken cpu <= 1 ms sort big.txt`; nothing where

@@ -18,7 +18,6 @@ from typing import Any
 import attrs
 from msgspec.structs import asdict
 from perfcore_check_kit import history
-from perfcore_check_kit.fail_rules import gated_metrics
 from perfcore_command_check.companions import came_with
 from perfcore_command_kit import decisions
 from perfcore_command_kit.standings import Standings, fixing_changes, settled
@@ -215,9 +214,8 @@ def stored_changes(repository: Repository, head: str | None = None) -> tuple[Tri
     by_version: dict[str, list[Result]] = {}
     for result in Results(repository.store, repository.vcs_name).every():
         by_version.setdefault(result.version, []).append(result)
-    metrics = {change.metric for results in by_version.values() for result in results for change in result.changes}
-    gated = gated_metrics(repository.config.get("check.fail_on"), metrics)
-    changes = {change.id: change for results in by_version.values() for change in headlines(results, gated)}
+    fail_on = repository.config.get("check.fail_on")
+    changes = {change.id: change for results in by_version.values() for change in headlines(results, fail_on)}
     fixes = {decision.fixed_in for decision in decisions.newest(repository.store).values() if decision.fixed_in}
     measured = {version for version in fixes if repository.entries(version)}
     later = fixing_changes(itertools.chain.from_iterable(by_version.values()), measured)

@@ -69,9 +69,10 @@ def test_a_listed_change_names_its_command_and_version(slower: Project) -> None:
     assert line.endswith(f"at {head[:10]}")
 
 
-def test_a_metric_that_fails_the_check_is_listed_like_one_that_decides(slower: Project) -> None:
+@pytest.mark.parametrize("fail_on", ["[degradation, 'degradation:wall']", "any-degradation"])
+def test_a_metric_that_fails_the_check_is_listed_like_one_that_decides(slower: Project, fail_on: str) -> None:
     assert "wall" not in slower.perf("check", "triage").out
-    slower.perf("config", "set", "check.fail_on", "[degradation, 'degradation:wall']")
+    slower.perf("config", "set", "check.fail_on", fail_on)
     assert {line.split()[5] for line in slower.perf("check", "triage").lines} == {"cpu", "wall"}
     assert "and 1 more" in slower.perf("log", "--short").out
     assert {line.split()[4] for line in slower.perf("status").lines if "slower" in line} == {"cpu", "wall"}
