@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from perfcore_command_store.garbage import GcResult, sweep
 from perfcore_storage_kit import sets
+from perfcore_storage_kit.parallel import of_each
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError, UsageError
 from perfcore.model import Entry
@@ -97,7 +99,7 @@ def _outdated(store: Store, cutoff: Cutoff) -> dict[str, Index]:
 
 
 def _expire(
-    store: Store, outdated: Iterable[str], expired: Iterable[tuple[str, Entry]], cutoff: Cutoff, listener: Listener
+    store: Store, outdated: Collection[str], expired: Iterable[tuple[str, Entry]], cutoff: Cutoff, listener: Listener
 ) -> None:
     """Take what the cutoff covers off the outdated indexes."""
     if not outdated:
@@ -109,14 +111,10 @@ def _expire(
         keys = [object_key(id) for id in needed]
         store.storage.rewrite(touched=keys, changed=dict.fromkeys(outdated, lambda data: _without(data, cutoff)))
     else:
-        for done, id in enumerate(needed, 1):
+        for done, _ in enumerate(of_each(store.storage, functools.partial(_touch, store), needed), 1):
             listener.progress(done, len(needed), "objects")
-            try:
-                store.touch((id,))
-            except KeyMissingError:
-                continue
-        for key in outdated:
-            _change(store, key, cutoff)
+        for done, _ in enumerate(of_each(store.storage, functools.partial(_change, store, cutoff), outdated), 1):
+            listener.progress(done, len(outdated), "indexes")
 
 
 def _needed(store: Store, entries: Iterable[Entry]) -> set[str]:
@@ -142,7 +140,12 @@ def _without(data: bytes, cutoff: Cutoff) -> bytes | None:
     return indexes.encode(index._replace(entries=left)) if left else None
 
 
-def _change(store: Store, key: str, cutoff: Cutoff) -> None:
+def _touch(store: Store, id: str) -> None:
+    with contextlib.suppress(KeyMissingError):
+        store.touch((id,))
+
+
+def _change(store: Store, cutoff: Cutoff, key: str) -> None:
     for _ in range(_TRIES):
         try:
             stored = store.storage.read(key)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import shutil
 import time
 import zlib
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from perfcore_storage_kit import sets
 from perfcore_storage_kit.contents import Contents
+from perfcore_storage_kit.parallel import of_each
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError, StorageError
 from perfcore.profile import codec
@@ -242,7 +245,8 @@ def _removed(store: Store, garbage: list[Listed], state: str) -> list[Listed]:
     if hasattr(store.storage, "delete_many"):
         gone = set(store.storage.delete_many([(row.key, row.tag) for row in garbage], state))
         return [row for row in garbage if row.key in gone]
-    return [row for row in garbage if _remove(store, row)]
+    is_gone = of_each(store.storage, functools.partial(_remove, store), garbage)
+    return list(itertools.compress(garbage, is_gone))
 
 
 def _remove(store: Store, row: Listed) -> bool:

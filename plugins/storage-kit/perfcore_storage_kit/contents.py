@@ -9,7 +9,7 @@ import attrs
 from perfcore.errors import PerfError
 from perfcore.hookspecs import Listed
 from perfcore.store.store import Store
-from perfcore_storage_kit.parallel import in_parallel
+from perfcore_storage_kit.parallel import of_each
 
 _MOST = 64 << 20  # bytes that are held: the profiles of some ten thousand versions. What is beyond is read again
 _BATCH = 512  # keys that are asked for together
@@ -55,11 +55,7 @@ class Contents:
             yield from ((row.key, data[row.key]) for row in batch if row.key in data)
 
     def _large(self, rows: Collection[Listed]) -> dict[str, bytes]:
-        """Several at a time where the storage can be asked from several threads."""
-        if len(rows) > 1 and getattr(self.store.storage, "concurrent", False):
-            answers = [*in_parallel(self.store.read_beginning, rows)]
-        else:
-            answers = [*map(self.store.read_beginning, rows)]
+        answers = of_each(self.store.storage, self.store.read_beginning, rows)
         return {row.key: data for row, data in zip(rows, answers, strict=True) if data is not None}
 
 

@@ -40,6 +40,12 @@ def in_parallel(function: Callable[[_A], _B], items: Iterable[_A]) -> Iterator[_
         waiting.clear()  # an error holds this frame, and a future its error
 
 
+def of_each(storage: object, function: Callable[[_A], _B], items: Iterable[_A]) -> Iterator[_B]:
+    """The same with requests of a storage, which are beside one another only where its driver says that several threads
+    may call it."""
+    return (in_parallel if getattr(storage, "concurrent", False) else map)(function, items)
+
+
 def interruptible(function: Callable[[], _B]) -> _B:
     """The result of a function. An interrupt of the main thread does not wait for it."""
     if threading.current_thread() is not threading.main_thread():

@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
-from perfcore_command_remote import remotes, sharing
+from perfcore_command_remote import remotes, sharing, upkeep
 from perfcore_storage_kit import sets
 from perfcore_storage_object import ObjectStorage, ObjectStorageSettings
 from perfcore_storage_object.bucket import Bucket
@@ -213,33 +214,42 @@ def test_bytes_beyond_the_end_are_none(environment: dict[str, str], url: str, tm
     assert storage.read_range("a", 3, 10) == b"tent"
 
 
+@attrs.define
+class Requests:
+    """Counts those of a method for objects: of each, and how many there were at once at `most`."""
+
+    method: str
+    asked: Counter[str] = attrs.field(factory=Counter)
+    most: int = 0
+    _at_once: int = 0
+    _lock: threading.Lock = attrs.field(factory=threading.Lock)
+
+    def note(self, command: str, path: str) -> None:
+        if command != self.method or "/objects/" not in path:
+            return
+        with self._lock:
+            self.asked[path] += 1
+            self._at_once += 1
+            self.most = max(self.most, self._at_once)
+        time.sleep(0.05)  # so that requests meet
+        with self._lock:
+            self._at_once -= 1
+
+
 def test_a_first_pull_and_a_full_push_ask_for_each_key_once(
     project: Project, environment: dict[str, str], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And for several at a time."""
-    asked: Counter[str] = Counter()
-    lock, at_once, most = threading.Lock(), 0, 0
-
-    def note(command: str, path: str) -> None:
-        nonlocal at_once, most
-        if command != "GET" or "/objects/" not in path:
-            return
-        with lock:
-            asked[path] += 1
-            at_once += 1
-            most = max(most, at_once)
-        time.sleep(0.05)  # so that requests meet
-        with lock:
-            at_once -= 1
-
+    requests = Requests("GET")
     for number in range(12):
         project.commit(f"Version {number}")
         register(project, 100 + number)
-    with passing(environment["AWS_ENDPOINT_URL"], note=note) as address:
+    with passing(environment["AWS_ENDPOINT_URL"], note=requests.note) as address:
         monkeypatch.setenv("AWS_ENDPOINT_URL", address)
         project.use_home(monkeypatch)
         remotes.add(open_repository(project.path).repository, "shared", url)
         sharing.push(open_repository(project.path).repository, "shared")
+        asked = requests.asked
         asked.clear()
         project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
         other = Project(tmp_path / "other", project.home)
@@ -248,7 +258,7 @@ def test_a_first_pull_and_a_full_push_ask_for_each_key_once(
         assert len(sharing.pull(open_repository(other.path).repository, "shared").profiles) == 12
         assert set(asked.values()) == {1}
         assert len(asked) == 24  # a profile and an index of each version
-        assert most > 1
+        assert requests.most > 1
         asked.clear()
         assert sharing.push(open_repository(project.path).repository, "shared", full=True).objects == 0
         assert set(asked.values()) == {1}
@@ -281,6 +291,32 @@ def test_garbage_of_a_store_in_a_bucket_is_removed_and_what_is_referred_to_stays
     assert len(project.perf("log", "--json").json["profiles"]) == 2
     assert "OK" in project.perf("fsck").err
     assert project.perf("gc", "--grace", "0s", "--json").json["removed"] == []
+
+
+def test_profiles_are_taken_off_a_bucket_by_several_requests_at_a_time(
+    clones: list[Project], environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, _ = clones
+    ids = set()
+    for number in range(6):
+        project.commit(f"Version {number}")
+        ids.add(register(project, 100 + number))
+    project.perf("push", "shared")
+    requests = Requests("PUT")
+    with passing(environment["AWS_ENDPOINT_URL"], note=requests.note) as address:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        project.use_home(monkeypatch)
+        repository = open_repository(project.path).repository
+        kept = upkeep.collect(repository, "shared", expire=30 * upkeep.DAY)
+        assert {entry.profile for _, entry in kept.expired} == ids
+        assert len(requests.asked) == 12  # profiles, which are new for their grace, and indexes
+        assert requests.most > 1
+        requests.asked.clear()
+        requests.most = 0
+        removed = upkeep.collect(repository, "shared", grace=0.0, alone=True).garbage.removed
+        assert set(removed) == {object_key(id) for id in ids}
+        assert len(requests.asked) == 6
+        assert requests.most > 1
 
 
 def test_retention_on_a_bucket_keeps_what_is_tagged_or_of_a_set(clones: list[Project], url: str) -> None:
