@@ -31,8 +31,8 @@ def of_branch(branch: Branch) -> bytes:
         return _badge("performance", "not measured", _NEUTRAL)
     if counts["slower"]:
         # Whoever knows the suite by its primary metric would look for the wrong one.
-        others = dict.fromkeys(row.metric for row in slower if not row.primary)
-        metric = f" ({', '.join(others)})" if others else ""
+        metrics = {row.metric for row in slower}
+        metric = f" ({metrics.pop()})" if len(metrics) == 1 and not any(row.primary for row in slower) else ""
         return _badge("performance", f"▲ {counts['slower']} of {total} slower{metric}", _COLORS["slower"])
     if counts["faster"]:
         return _badge("performance", f"▼ {counts['faster']} of {total} faster", _COLORS["faster"])

@@ -30,6 +30,8 @@ from perfcore_testing.project import Project
 
 from perfcore.errors import UsageError
 from perfcore.library import open_repository
+from perfcore.profile.table import column
+from perfcore.profile.table import table as table_of
 from perfcore.repository.repository import Repository
 
 Files = Callable[[Path], dict[str, bytes]]
@@ -285,6 +287,29 @@ def test_memory_is_worse_and_not_slower_in_feed_and_badges(project: Project, tmp
     assert title == "load: cpu: worse +100.0 %"
     badges = [content for name, content in files(tmp_path / "site").items() if name.startswith("badges/")]
     assert [ElementTree.fromstring(content)[0].text for content in badges] == ["load: ▲ worse +100.0 %"]
+
+
+def test_a_metric_that_fails_the_check_is_in_feed_and_badges(project: Project, tmp_path: Path, files: Files) -> None:
+    history = open_repository(project.path)
+    for number in range(12):
+        resources = table_of(
+            "resources",
+            [
+                column("benchmark", ["load"] * 3, role="benchmark"),
+                column("run", [0, 1, 2], role="order"),
+                column("cpu", [100, 101, 102], unit="ns", role="value"),
+                column("allocs/op", [3 + (number >= STEP)] * 3, role="value"),
+            ],
+        )
+        profile = suite({"load": [100, 101, 102]}, created=CREATED + number).replace_tables(resources=resources)
+        history.register(history.save(profile), project.commit(f"Change {number}"))
+    assert feed_entries(project, tmp_path / "site") == {}
+    project.perf("config", "set", "check.fail_on", "degradation:allocs/op")
+    (title,) = feed_entries(project, tmp_path / "site").values()
+    assert title == "load: allocs/op: worse +33.3 %"
+    badges = [content for name, content in files(tmp_path / "site").items() if name.endswith(".svg")]
+    titles = {ElementTree.fromstring(content)[0].text for content in badges}
+    assert titles == {"performance: ▲ 1 of 2 slower (allocs/op)", "load: = same", "load allocs/op: ▲ worse +33.3 %"}
 
 
 def test_badges_say_the_state(measured: Project, tmp_path: Path, files: Files) -> None:
