@@ -12,7 +12,6 @@ from typer.core import TyperCommand
 
 from perfcore.cli import listing, log_page
 from perfcore.cli.console import Console
-from perfcore.cli.log_page import SCHEMA
 from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.text import align, plural, printable, printable_json
 
@@ -21,7 +20,10 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 
 class _Log(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [re.sub(r"^-([0-9]+)$", r"-n\1", word) for word in args])  # `-5` as in git
+        options = {flag for option in self.params if not getattr(option, "is_flag", True) for flag in option.opts}
+        pairs = zip(["", *args], args, strict=False)  # `-5` as in git, but for the value of an option
+        words = [word if before in options else re.sub(r"^-([0-9]+)$", r"-n\1", word) for before, word in pairs]
+        return super().parse_args(ctx, words)
 
 
 @app.command(cls=_Log)
@@ -55,7 +57,7 @@ def log(
         _print_branches(console, as_json)
         return
     if unreachable:
-        _print_unreachable(console, as_json)
+        _print_unreachable(console, short, as_json)
         return
     start, _, end = (head or "").rpartition("..")
     first_version = console.repository.version(end or None)
@@ -78,18 +80,15 @@ def log(
 
 
 def _print_count(console: Console, rows: Iterator[log_page.Row], as_json: bool) -> None:
-    versions = profiles = measured = 0
-    for _, entries in rows:
-        versions += 1
-        profiles += len(entries)
-        measured += bool(entries)
+    counts = [len(entries) for _, entries in rows]
+    versions, measured, profiles = len(counts), sum(map(bool, counts)), sum(counts)
     if as_json:
-        console.json({"schema": SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
+        console.json({"schema": log_page.SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
     else:
         console.line(f"{plural(versions, 'version')}, {measured:,} measured, {plural(profiles, 'profile')}")
 
 
-def _print_unreachable(console: Console, as_json: bool) -> None:
+def _print_unreachable(console: Console, short: bool, as_json: bool) -> None:
     """By the ids of the profiles: nobody can resolve the name of such a version."""
     import json
 
@@ -98,7 +97,10 @@ def _print_unreachable(console: Console, as_json: bool) -> None:
     for version, profiles in entries.unreachable(console.repository):
         if as_json:
             rows = [listing.entry_json(i, entry) for i, entry in enumerate(profiles)]
-            console.write(printable_json(json.dumps({"schema": SCHEMA, "version": version, "profiles": rows})) + "\n")
+            document = {"schema": log_page.SCHEMA, "version": version, "profiles": rows}
+            console.line(printable_json(json.dumps(document)))
+        elif short:
+            console.line(f"{console.paint(version[:10], 'yellow')} {log_page.kinds(tuple(profiles)):>12}")
         else:
             cells = [("", *listing.entry_cells(entry)) for entry in profiles]
             console.write("\n".join([console.paint(f"version {version}", "yellow"), *align(cells), "", ""]))
@@ -110,7 +112,7 @@ def _print_branches(console: Console, as_json: bool) -> None:
     branches = list(repository.vcs.walk_major_versions())
     if as_json:
         rows = [{"name": b.name, "head": b.head, "current": b.name == current} for b in branches]
-        console.json({"schema": SCHEMA, "branches": rows})
+        console.json({"schema": log_page.SCHEMA, "branches": rows})
         return
     cells = []
     for branch in branches:

@@ -45,15 +45,14 @@ def _show_long(console: Console) -> None:
         console.line(f"{branch} at {console.paint(info.short, 'yellow')} {printable(info.subject)}")
     entries = repository.readable_entries(head) if head else ()
     console.line()
-    if entries:
+    if head and entries:
         console.line(f"{plural(len(entries), 'profile')} of this version:")
         rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
         console.write("".join(f"{line}\n" for line in align(rows)))
-    else:
-        console.line("no profiles of this version (measure: perf collect time -- COMMAND)")
-    if head and entries:
         _print_checks(console, head)
         _print_gates(console, {entry.config_id for entry in entries})
+    else:
+        console.line("no profiles of this version (measure: perf collect time -- COMMAND)")
     pending = pending_profiles.walk(repository.store, outline="summary")
     if pending:
         console.line()
@@ -80,8 +79,7 @@ def _show_short(console: Console) -> None:
 def _print_checks(console: Console, head: str) -> None:
     """What checks found for the version, where there was one."""
     marks = _marks(console, head)
-    results = marks.results(head) if marks is not None else ()
-    if marks is None or not results:
+    if marks is None or not (results := marks.results(head)):
         return
     console.line()
     from perfcore.analysis.stored_results import last_check

@@ -156,6 +156,8 @@ def test_profiles_of_versions_that_are_gone_can_be_listed_and_shown(history: Her
     assert history.perf("log", "--unreachable").out == ""
     history.git("reset", "-q", "--hard", "HEAD~1")
     assert history.perf("log", "--unreachable").lines[0] == f"version {gone}"
+    (line,) = history.perf("log", "--unreachable", "--short").lines
+    assert line.split() == [gone[:10], "2", "time", "1", "trace"]
     history.git("reflog", "expire", "--expire=now", "--all")
     history.git("gc", "-q", "--prune=now")
     done = history.perf("log", "--unreachable")
@@ -190,6 +192,12 @@ def test_habits_of_git_work(history: Here) -> None:
     assert history.perf("-C", ".", "help").out == history.perf("--help").out
     assert "perf has no command 'lgo'" in history.perf("-C", ".", "help", "lgo", code=2).err
     assert "perf has no command 'lgo'" in history.perf("help", "lgo", code=2).err
+
+
+def test_the_value_of_an_option_is_no_number_of_versions(history: Here) -> None:
+    assert "'-n': -3 is not in the range x>=0" in history.perf("log", "-n", "-3", code=2).err
+    assert "there is no version '-5'" in history.perf("log", "--since", "-5", code=3).err
+    assert history.perf("log", "--short", "-1").lines == history.perf("log", "--short").lines[:1]
 
 
 def test_few_versions_are_listed_without_a_look_at_the_others(history: Here, monkeypatch: pytest.MonkeyPatch) -> None:
