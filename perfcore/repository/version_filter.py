@@ -71,7 +71,7 @@ def _reached(repository: Repository, text: str, offset: timedelta) -> Condition:
             last = (moment + offset if len(text) == 10 or offset < timedelta() else moment).timestamp()
         except (ValueError, OverflowError, OSError):
             hint = "a date is written 2026-01-31, '2026-01-31 14:00' or '2 weeks ago'"
-            raise VersionError(error.message, hint=error.hint or hint) from error
+            raise VersionError(error.message, hint=f"{hint}; {error.hint}" if error.hint else hint) from error
         return lambda version: version.date <= last
 
 

@@ -204,6 +204,7 @@ def test_verbose_says_what_each_verdict_rests_on(history: Here) -> None:
     ("words", "code", "says"),
     [
         (("no-such",), 3, "there is no version 'no-such'"),
+        (("al",), 3, "did you mean 'all'?"),
         (("a", "b", "c"), 2, "at most two"),
         (("--all", "HEAD"), 2, "no further argument"),
         (("--method", "pari"), 5, "did you mean 'pair'?"),

@@ -200,6 +200,12 @@ def test_the_value_of_an_option_is_no_number_of_versions(history: Here) -> None:
     assert history.perf("log", "--short", "-1").lines == history.perf("log", "--short").lines[:1]
 
 
+def test_what_is_no_date_is_told_how_dates_are_written_whatever_is_called_alike(history: Here) -> None:
+    history.git("branch", "yesteryear")
+    hint = "a date is written 2026-01-31, '2026-01-31 14:00' or '2 weeks ago'; did you mean 'yesteryear'?"
+    assert f"hint: {hint}\n" in history.perf("log", "--since", "yesterday", code=3).err
+
+
 def test_few_versions_are_listed_without_a_look_at_the_others(history: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     every = history.perf("log", "--short").lines
 

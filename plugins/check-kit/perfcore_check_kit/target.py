@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from perfcore.errors import NotFoundError, UsageError, VersionError
+from perfcore.errors import NotFoundError, UsageError, VersionError, nearest
 from perfcore.model import Sample
 from perfcore.text import printable
 
@@ -118,10 +118,11 @@ def _version_or_profiles(repository: Repository, word: str | None, find: Find) -
         return Profiles(tuple(find(word)))
     try:
         return Version(repository.version(word))
-    except VersionError:
+    except VersionError as error:
         if word is not None:
             with contextlib.suppress(NotFoundError):
                 return Profiles(tuple(find(word)))
+            error.hint = error.hint or nearest(word, (HEAD, ALL), alike=0.6)
         raise
 
 
