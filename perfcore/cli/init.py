@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from perfcore.cli.console import Console
+from perfcore.cli.options import variables
 from perfcore.errors import UsageError
 from perfcore.repository.repository import Repository
 
@@ -41,21 +42,13 @@ def init(
         console.directory,
         vcs=vcs,
         init_vcs=init_vcs,
-        options=dict(_pair("--init-vcs-params", text) for text in vcs_params or ()),
+        options=variables(vcs_params or (), "--init-vcs-params", "KEY=VALUE"),
         storage=storage,
-        storage_options=dict(_pair("--storage-option", text) for text in storage_option or ()),
+        storage_options=variables(storage_option or (), "--storage-option", "KEY=VALUE"),
         plugins=console.plugins,
         places=console.places,
     )
     console.say(f"made {repository.perf} for the {repository.vcs_name} repository {repository.root}")
-    chosen = min(console.plugins.names("collector"), key="time".__ne__, default="time")  # it, or else the first
-    console.say(f"next: perf collect {chosen} -- COMMAND")
+    console.say(f"next: perf collect {console.plugins.usual_collector()} -- COMMAND")
     if hasattr(repository.vcs, "remotes") and "pull" in console.plugins.names("command") and repository.vcs.remotes():
         console.say("or, for profiles that others pushed: perf pull")
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"{option} wants KEY=VALUE, got {text!r}")
-    return key, value

@@ -45,15 +45,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
 
 
-def variables(settings: Sequence[str]) -> dict[str, str]:
-    """The environment variables of several `--env NAME=VALUE`."""
-    environment = {}
+def variables(settings: Sequence[str], option: str = "--env", form: str = "NAME=VALUE") -> dict[str, str]:
+    """The environment variables of several `--env NAME=VALUE`, or what another option gives in such a form."""
+    values = {}
     for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--env wants NAME=VALUE, got {text!r}")
-        environment[name] = value
-    return environment
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{option} wants {form}, got {text!r}")
+        values[key] = value
+    return values
 
 
 def seconds(option: str, text: str | None) -> float | None:

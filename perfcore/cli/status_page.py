@@ -52,7 +52,8 @@ def _show_long(console: Console) -> None:
         _print_checks(console, head)
         _print_gates(console, {entry.config_id for entry in entries})
     else:
-        console.line("no profiles of this version (measure: perf collect time -- COMMAND)")
+        measure = f"perf collect {console.plugins.usual_collector()} -- COMMAND"
+        console.line(f"no profiles of this version (measure: {measure})")
     pending = pending_profiles.walk(repository.store, outline="summary")
     if pending:
         console.line()

@@ -82,6 +82,10 @@ class Plugins:
     def names(self, kind: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(info.name for info in self.infos(kind)))
 
+    def usual_collector(self) -> str:
+        """`time`, or the first collector where that is not there: what a text proposes to measure with."""
+        return min(self.names("collector"), key="time".__ne__, default="time")
+
     def commands(self) -> tuple[str, ...]:
         """The names of commands; with `observers` off only of those that perfcore's own distributions bring."""
         own = set(installed.COMMANDS.items())

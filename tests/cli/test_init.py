@@ -21,7 +21,11 @@ def test_it_finds_the_vcs_by_itself(bare: Here) -> None:
 
 def test_the_next_command_is_one_of_a_collector_that_is_there(bare: Here) -> None:
     bare.git("init", "--quiet")
-    assert "next: perf collect bench -- COMMAND" in bare.perf("init", env={"PERF_DISABLED_PLUGINS": "time"}).err
+    without_time = {"PERF_DISABLED_PLUGINS": "time"}
+    assert "next: perf collect bench -- COMMAND" in bare.perf("init", env=without_time).err
+    bare.git("commit", "--quiet", "--allow-empty", "-m", "First")
+    assert "(measure: perf collect bench -- COMMAND)" in bare.perf("status", env=without_time).out
+    assert "(measure: perf collect time -- COMMAND)" in bare.perf("status").out
 
 
 def test_it_works_from_a_folder_below_the_root(bare: Here) -> None:
