@@ -67,7 +67,7 @@ def test_the_first_screen_takes_100_kilobytes(measured: Project, tmp_path: Path,
     engine.publish(repository(measured), tmp_path / "site")
     written = files(tmp_path / "site")
     first = [name for name in written if name == "index.html" or name.startswith("assets/")]
-    assert len(first) == 3
+    assert len(first) == 4
     assert sum(len(gzip.compress(written[name])) for name in first) < 100_000
     assert len(gzip.compress(next(written[name] for name in first if name.endswith(".js")))) < 35_000
     assert all(len(content) < 300_000 for content in written.values())

@@ -1,4 +1,4 @@
-"""The script and the style of pages: known without Jinja2, as a site whose pages all stay needs nothing else."""
+"""The script, style and icon of pages: known without Jinja2, as a site whose pages all stay needs nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _PACKAGE = "perfcore_site_kit"
 
 
 class Assets:
-    """Pages of a server hold them; for files they are files beside the pages, under names that change with them."""
+    """Pages of a server hold the script and the style; for files they are files beside the pages, under names that
+    change with them. The icon is a file for both."""
 
     @functools.cached_property
     def style(self) -> str:
@@ -25,6 +26,10 @@ class Assets:
         return "\n".join(parts)
 
     @functools.cached_property
+    def icon(self) -> str:
+        return source(_PACKAGE, "icon.svg")
+
+    @functools.cached_property
     def style_name(self) -> str:
         return _name(self.style, "css")
 
@@ -32,8 +37,13 @@ class Assets:
     def script_name(self) -> str:
         return _name(self.script, "js")
 
+    @functools.cached_property
+    def icon_name(self) -> str:
+        return _name(self.icon, "svg")
+
     def files(self) -> Mapping[str, bytes]:
-        return {self.script_name: self.script.encode(), self.style_name: self.style.encode()}
+        contents = {self.script_name: self.script, self.style_name: self.style, self.icon_name: self.icon}
+        return {name: content.encode() for name, content in contents.items()}
 
 
 def _name(content: str, suffix: str) -> str:

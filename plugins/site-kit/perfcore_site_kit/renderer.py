@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from perfcore_site_kit.site import Site
 
 _PACKAGE = "perfcore_site_kit"
-_POLICY = "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; form-action {form}"
+_POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src 'self'; base-uri 'none'; form-action {form}"
+)
 _NOTHING = "default-src 'none'"
 _OWN_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 _SECTIONS = {
@@ -96,6 +98,7 @@ class Renderer:
             script=Markup(assets.script) if not is_file else None,
             style_link=view.root + assets.style_name,
             script_link=view.root + assets.script_name,
+            icon_link=view.root + assets.icon_name,
             navigation=[(word, view.link(paths.PagePath(kind)), kind == view.section) for kind, word in NAVIGATION],
             **context,
         )
