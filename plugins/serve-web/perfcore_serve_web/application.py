@@ -34,7 +34,7 @@ _ALWAYS = {
 _PLAIN_POLICY = "default-src 'none'; frame-ancestors 'none'"
 _READING = ("GET", "HEAD")
 EVENTS = "/events"
-_ASSETS, _ASKED_FOR = "/assets/", "/favicon.ico"
+ICON = "/favicon.ico"
 _FILLED_IN = ("state", "why", "fixed_in", "until")
 
 
@@ -82,8 +82,8 @@ class Application:
             from perfcore_serve_web.live import events
 
             return events(request, self._sites)
-        if request.url.path == _ASKED_FOR or request.url.path.startswith(_ASSETS):
-            return _icon(request.url.path)
+        if request.url.path == ICON:
+            return _icon()
         return await self._page(request)
 
     async def _page(self, request: Request) -> Response:
@@ -158,16 +158,12 @@ class Application:
         return answer(303, b"", {"Location": path, "Set-Cookie": cookie, "Content-Security-Policy": _PLAIN_POLICY})
 
 
-def _icon(path: str) -> Response:
-    """The icon of pages, also by the name under which browsers ask for it where a page (one of another view, or a
-    sentence) names none. It waits for no comparison."""
+def _icon() -> Response:
+    """What browsers ask for by themselves, of pages of all views. It waits for no comparison."""
     from perfcore_site_kit.assets import Assets
 
-    assets = Assets()
-    if path not in (_ASKED_FOR, f"/{assets.icon_name}"):
-        raise RefusedError(404, "There is no such file.")
     headers = {"Content-Type": "image/svg+xml", "Cache-Control": "private, max-age=86400"}
-    return answer(200, assets.icon.encode(), {**headers, "Content-Security-Policy": _PLAIN_POLICY})
+    return answer(200, Assets().icon.encode(), {**headers, "Content-Security-Policy": _PLAIN_POLICY})
 
 
 _MOST_BYTES = 65_536  # of a form: a decision and its reason

@@ -14,7 +14,7 @@ _PACKAGE = "perfcore_site_kit"
 
 class Assets:
     """Pages of a server hold the script and the style; for files they are files beside the pages, under names that
-    change with them. The icon is a file for both."""
+    change with them. Browsers ask a server for the icon by themselves."""
 
     @functools.cached_property
     def style(self) -> str:
