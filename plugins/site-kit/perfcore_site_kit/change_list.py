@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfcore.errors import NotFoundError
+from perfcore.model.record import replace
+from perfcore.text import plural
 from perfcore_site_kit import data, paths, sentences
 from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.paths import PagePath
 
 if TYPE_CHECKING:
+    from perfcore.model import Change
     from perfcore_site_kit.data import ListedChange
     from perfcore_site_kit.renderer import View
 
@@ -26,12 +29,12 @@ def changes_page(view: View) -> Mapping[str, Any]:
         {
             "group": group,
             "words": sentences.group(group.changes),
-            "rows": [change_row(view, item) for item in listed],
-            "rest": len(group.changes) - len(listed),
+            "rows": [change_row(view, *alike) for alike in listed[:_SERIES]],
+            "rest": sum(map(len, listed[_SERIES:])),
             "link": _version_link(view, group),
         }
         for group in page.groups
-        for listed in [once_for_a_machine(group.changes)[:_SERIES]]
+        for listed in [once_for_a_machine(group.changes)]
     ]
     return {
         "page": page,
@@ -43,30 +46,45 @@ def changes_page(view: View) -> Mapping[str, Any]:
     }
 
 
-def once_for_a_machine(changes: Sequence[ListedChange]) -> list[ListedChange]:
-    """The changes, but of those of a machine one for all series of a metric that it measures."""
-    listed: dict[object, ListedChange] = {}
+def once_for_a_machine(changes: Sequence[ListedChange]) -> list[list[ListedChange]]:
+    """The changes by the rows that list them: each its own, but those of a machine share one for all series of a metric
+    that it measures."""
+    listed: dict[object, list[ListedChange]] = {}
     for at, item in enumerate(changes):
         change = item.change
-        listed.setdefault((change.environments, change.metric) if change.kind == "machine" else at, item)
+        listed.setdefault((change.environments, change.metric) if change.kind == "machine" else at, []).append(item)
     return list(listed.values())
 
 
-def change_row(view: View, item: ListedChange) -> Mapping[str, Any]:
-    """What a row of a table says of a change."""
-    change = item.change
+def change_row(view: View, item: ListedChange, *alike: ListedChange) -> Mapping[str, Any]:
+    """What a row of a table says of a change, or of several: how many they are, and what all of them have in common.
+    Its reasons are those of the first."""
+    change, listed = item.change, (item, *alike)
     return {
         "change": change,
         "side": "worse" if change.kind in data.WORSE else "better" if change.kind in data.BETTER else "other",
         "sign": "▲" if change.kind in data.WORSE else "▼" if change.kind in data.BETTER else "◆",
-        "title": sentences.title(item.row),
-        "series": view.link(item.row.path),
+        "title": f"{change.metric} of {plural(len(listed), 'benchmark')}" if alike else sentences.title(item.row),
+        "series": "" if alike else view.link(item.row.path),
         "link": view.link(PagePath(paths.CHANGE, (paths.part(change.id),))) if change.kind in data.REPORTED else "",
-        "size": sentences.size_of(change),
-        "interval": sentences.interval(change),
-        "state": sentences.status_of(item),
-        "settled": bool(item.accepted or change.undone),
+        "size": _common(sentences.size_of(one.change) for one in listed),
+        "interval": sentences.interval(_spanning([one.change for one in listed])),
+        "state": _common(map(sentences.status_of, listed)),
+        "settled": all(one.accepted or one.change.undone for one in listed),
     }
+
+
+def _common(texts: Iterable[str]) -> str:
+    """The text that all are; empty where they differ."""
+    first, *others = set(texts)
+    return "" if others else first
+
+
+def _spanning(changes: Sequence[Change]) -> Change:
+    """The first of some changes, with the interval that holds those of all."""
+    lows = [change.low for change in changes if change.low is not None]
+    highs = [change.high for change in changes if change.high is not None]
+    return replace(changes[0], low=min(lows, default=None), high=max(highs, default=None))
 
 
 def _version_link(view: View, group: data.ChangeGroup) -> str:

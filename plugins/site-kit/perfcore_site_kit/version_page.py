@@ -37,7 +37,7 @@ def version_page(view: View) -> Mapping[str, Any]:
         for at, change in branch.changes
         if branch.at(change) == position and change.kind in data.REPORTED
     ]
-    own_rows = [change_row(view, item) for item in once_for_a_machine(listed)]
+    own_rows = [change_row(view, *alike) for alike in once_for_a_machine(listed)]
     others = [] if before is None else [("the version before", before)]
     if release is not None and release != before:
         others.append((f"the release {', '.join(branch.releases[release.id])}", release))
