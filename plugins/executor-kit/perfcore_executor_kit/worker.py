@@ -9,6 +9,7 @@ when its standard input is closed, so it outlives neither a cancelled plan nor t
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import platform
 import signal
@@ -18,7 +19,7 @@ from typing import IO, TYPE_CHECKING
 
 from perfcore_executor_local import LocalExecutor
 
-from perfcore.errors import PerfError, StorageError
+from perfcore.errors import PerfError, PluginError, StorageError
 from perfcore.model import Job, Measured, Plan
 from perfcore.model.record import replace
 from perfcore.text import printable
@@ -73,11 +74,14 @@ def serve(data: bytes, stream: IO[bytes]) -> None:
 
 
 def _located(error: PerfError) -> PerfError:
-    """The error, with the name of this machine where it is about its disk: the user reads it on another one."""
+    """The error, with the name of this machine where it is about its disk or its plugins: the user reads it on another
+    one."""
     host = printable(platform.node())
-    if not isinstance(error, StorageError) or host in error.message:
+    if not isinstance(error, StorageError | PluginError) or host in error.message:
         return error
-    return type(error)(f"{error} (on {host})", hint=error.hint)
+    located = copy.copy(error)  # with the plugin and its phase
+    located.message = f"{error.message} (on {host})"
+    return located
 
 
 def answers(plan: Plan, stream: IO[bytes], listener: Listener | None = None) -> Iterator[Measured]:

@@ -127,6 +127,16 @@ def test_a_worker_that_cannot_use_its_disk_names_the_machine(tmp_path: Path, mon
         list(Pipes().submit(Plan(jobs=(job,), source=source)))
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "says"), [("tmie", "", "there is no collector 'tmie'"), ("time", "0.0.1", "the plan needs")]
+)
+def test_a_worker_without_the_plugin_names_the_machine(name: str, version: str, says: str) -> None:
+    """Else it is looked for where the plan came from, where it is."""
+    needed = Requirement(kind="collector", name=name, distribution="", version=version)
+    with pytest.raises(PluginError, match=rf"^{says}.* \(on {re.escape(platform.node())}\)$"):
+        list(Pipes().submit(Plan(jobs=(Job(argv=("true",), cmd="true"),), requires=(needed,))))
+
+
 def test_a_listener_hears_the_progress_of_a_worker(tmp_path: Path) -> None:
     class Listener(SilentListener):
         texts: list[str]
