@@ -135,7 +135,9 @@ def derive(
         scannable = [every or _decides(series, gated) or len(series.line.versions) >= SHORT for series in selected]
         to_scan = list(itertools.compress(selected, scannable))
         results = iter(metric_history.scan(repository, to_scan, selected, listener, with_unchanged=True))
-        scanned = [next(results) if decides else series for series, decides in zip(selected, scannable, strict=True)]
+        scanned = [
+            next(results) if is_scanned else series for series, is_scanned in zip(selected, scannable, strict=True)
+        ]
     except PerfError as error:
         # Pages of a repository whose check is not installed, or not trusted, show what was measured all the same.
         notes.append(f"No change is marked: {error.message}.")

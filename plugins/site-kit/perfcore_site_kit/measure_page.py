@@ -41,7 +41,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
     """`noisy` is the series with most noise, `few` counts those of too few runs for an interval of 95 %."""
 
     machines: tuple[Machine, ...]
-    primary: tuple[SeriesRow, ...]
+    deciding: tuple[SeriesRow, ...]
     noisiest: SeriesRow | None
     few: int
     calibration: tuple[str, ...]
@@ -51,21 +51,21 @@ def measure_page(view: View) -> Mapping[str, Any]:
     page = trust(view)
     return {
         "heading": "Can I trust it?",
-        "answer": sentences.trust(page.primary, page.noisiest, page.few, len(page.machines)),
+        "answer": sentences.trust(page.deciding, page.noisiest, page.few, len(page.machines)),
         "page": page,
-        "table": Markup(_table(view, page.primary)) if page.primary else None,
+        "table": Markup(_table(view, page.deciding)) if page.deciding else None,
     }
 
 
 def trust(view: View) -> Trust:
     branch = view.branch
-    primary = tuple(row for row in branch.series if row.decides)
-    noisy = [row for row in primary if row.noise is not None]
+    deciding = tuple(row for row in branch.series if row.decides)
+    noisy = [row for row in deciding if row.noise is not None]
     return Trust(
         machines=machines(view, branch),
-        primary=primary[:_ROWS],
+        deciding=deciding[:_ROWS],
         noisiest=max(noisy, key=lambda row: row.noise or 0.0, default=None),
-        few=sum(row.runs < FEW for row in primary),
+        few=sum(row.runs < FEW for row in deciding),
         calibration=_calibration(view),
     )
 
@@ -118,7 +118,7 @@ def _calibration(view: View) -> tuple[str, ...]:
         return ()
 
 
-def _table(view: View, primary: tuple[SeriesRow, ...]) -> str:
+def _table(view: View, deciding: tuple[SeriesRow, ...]) -> str:
     head = ("Series", "From version to version", "From run to run", "Runs", "Sessions", "Versions", "Environments")
     rows = [
         [
@@ -130,6 +130,6 @@ def _table(view: View, primary: tuple[SeriesRow, ...]) -> str:
             Cell(f"{row.measured:,}", row.measured),
             Cell(plural(len(row.environments), "environment"), len(row.environments)),
         ]
-        for row in primary
+        for row in deciding
     ]
     return table("Noise of each series, as a relative standard deviation", head, rows, sortable=True)

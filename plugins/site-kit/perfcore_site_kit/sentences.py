@@ -174,15 +174,15 @@ def code(difference: CodeDifference) -> str:
     return f"{shown(first.name, 60)} changed most, by {size} of its own; {total}."
 
 
-def trust(primary: Sequence[SeriesRow], noisiest: SeriesRow | None, few: int, machines: int) -> str:
+def trust(deciding: Sequence[SeriesRow], noisiest: SeriesRow | None, few: int, machines: int) -> str:
     """Can I trust it?"""
-    if not primary:
+    if not deciding:
         return "Nothing that can be compared was measured on this branch yet."
-    on = f"{plural(len(primary), 'series', 'series')} on {plural(machines, 'environment')}"
+    on = f"{plural(len(deciding), 'series', 'series')} on {plural(machines, 'environment')}"
     if noisiest is None:
         return f"That is not known yet: {on}, each with fewer than 4 versions."
     enough = f"{few} of them with too few runs for intervals of 95 %" if few else "each with enough runs for intervals"
-    middle = statistics.median(row.noise for row in primary if row.noise is not None)
+    middle = statistics.median(row.noise for row in deciding if row.noise is not None)
     worst = f"{shown(noisiest.name, _MOST)} {share(noisiest.noise)}"
     return f"Versions differ by {share(middle)} of noise ({worst} at most): {on}, {enough}."
 
