@@ -169,8 +169,9 @@ def window(folder: Path) -> Iterator[Window]:
     command = [PROGRAM, *_FLAGS, f"--user-data-dir={folder}", "about:blank"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
         try:
-            # A picture comes as one message, of which the library takes a mebibyte by default.
-            with connect(_address(folder, browser), max_size=2**28) as socket:
+            # A picture comes as one message, of which the library takes a mebibyte by default. It also asks whether the
+            # browser lives, and never reads the answer while the events of a page that nobody looks at fill its queue.
+            with connect(_address(folder, browser), max_size=2**28, ping_interval=None) as socket:
                 yield Window(socket, _session(socket))
         finally:
             browser.terminate()
