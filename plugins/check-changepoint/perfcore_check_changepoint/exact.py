@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -20,6 +21,9 @@ from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Runs
 from perfcore_check_changepoint.series import as_float
 from perfcore_check_changepoint.sizes import p_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SHORTEST = 2  # versions of a level: one that differs may be a build that went wrong
 _AGREE = 0.9  # of the versions with several runs whose runs have to be the same; two neighbours that are not are noise
@@ -60,13 +64,11 @@ def are_of_any_machine(runs: Runs, machines: Sequence[str]) -> bool:
 
 
 def _levels(runs: Runs) -> list[_Stretch] | None:
-    measured = np.flatnonzero(runs.counts)
-    amounts = _agreed(runs)
-    if amounts is None:
+    agreed = _agreed(runs)
+    if agreed is None or not _is_ordered(agreed):
         return None
-    stretches = _stretches(list(zip(amounts, measured.tolist(), strict=True)))
-    if len(stretches) > 1 and not _is_ordered(Counter(amounts), len(stretches)):
-        return None
+    amounts = agreed.tolist()
+    stretches = _stretches(list(zip(amounts, np.flatnonzero(runs.counts).tolist(), strict=True)))
     lasting = [stretch for stretch in stretches if stretch.versions >= _SHORTEST]
     if len(stretches) - len(lasting) > max(_SHORTEST, _ALONE * len(amounts)):
         return None
@@ -79,7 +81,7 @@ def _levels(runs: Runs) -> list[_Stretch] | None:
     return levels
 
 
-def _agreed(runs: Runs) -> list[float] | None:
+def _agreed(runs: Runs) -> NDArray[Any] | None:
     """The amount of every version that was measured; None where these are not exact."""
     counts = runs.counts[runs.counts > 0]
     if runs.doubt is not None or not len(counts):
@@ -91,7 +93,11 @@ def _agreed(runs: Runs) -> list[float] | None:
     differ = np.minimum.reduceat(amounts, first) < np.maximum.reduceat(amounts, first)
     if (differ[1:] & differ[:-1]).any() or np.count_nonzero(differ) > (1 - _AGREE) * np.count_nonzero(several):
         return None
-    return [np.sort(amounts[at : at + count]).item(count // 2) for at, count in zip(first, counts, strict=True)]
+    agreed: NDArray[Any] = amounts[first]
+    for version in np.flatnonzero(differ):
+        own = amounts[first[version] : first[version] + counts[version]]
+        agreed[version] = np.sort(own)[len(own) // 2]
+    return agreed
 
 
 def _stretches(amounts: Sequence[tuple[float, int]]) -> list[_Stretch]:
@@ -113,16 +119,20 @@ def _joined(levels: Sequence[_Stretch]) -> list[_Stretch]:
     return joined
 
 
-def _is_ordered(counts: Counter[float], stretches: int) -> bool:
-    """Whether so many versions of each amount come in fewer stretches than by chance: their number is nearly normal
-    (D. E. Barton and F. N. David, 1957, Multiple runs, Biometrika 44)."""
-    count = counts.total()
-    squares, cubes = (sum(own**power for own in counts.values()) for power in (2, 3))
+def _is_ordered(amounts: NDArray[Any]) -> bool:
+    """Whether there is one stretch, or fewer than so many versions of each amount have by chance: their number is
+    nearly normal (D. E. Barton and F. N. David, 1957, Multiple runs, Biometrika 44)."""
+    count = len(amounts)
+    changes = int(np.count_nonzero(amounts[1:] != amounts[:-1]))
+    if not changes or changes * _MEAN > count:
+        return not changes
+    of_each = Counter(amounts.tolist()).values()
+    squares, cubes = (sum(own**power for own in of_each) for power in (2, 3))
     expected = (count * (count + 1) - squares) / count
     of_numbers = squares * (squares + count * (count + 1)) - 2 * count * cubes - count**3
     variance = of_numbers / (count**2 * (count - 1))
-    deviations = (stretches + 0.5 - expected) / math.sqrt(variance) if variance > 0 else 0.0
-    return deviations < NormalDist().inv_cdf(_BY_CHANCE / count) and (stretches - 1) * _MEAN <= count
+    deviations = (changes + 1.5 - expected) / math.sqrt(variance) if variance > 0 else 0.0
+    return deviations < NormalDist().inv_cdf(_BY_CHANCE / count)
 
 
 def _change(before: _Stretch, after: _Stretch, nats: float, count: int) -> ChangePoint:
