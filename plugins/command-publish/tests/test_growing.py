@@ -124,9 +124,12 @@ def test_a_page_of_a_closed_range_stays_as_it_is_and_the_newest_has_none(
     history = open_repository(project.path)
     for at, version in enumerate(versions):
         history.register(history.save(profiles.suite({"b": [1.0]}, created=profiles.CREATED + at)), version)
+    written = set()
     for newest in (RANGE + 1, RANGE + 2):
         project.git("checkout", "--quiet", versions[newest])
         engine.publish(open_repository(project.path).repository, site)
+        written |= {path.stat().st_mtime_ns for path in (site / "range").rglob("*.html")}
+    assert len(written) == 1
     again, anew = files(site), files(_published_anew(project, tmp_path))
     assert [name.split("/")[1] for name in again if name.startswith("range/")] == ["1"]
     assert [name for name in again.keys() | anew.keys() if again.get(name) != anew.get(name)] == []

@@ -90,8 +90,8 @@ class Fingerprints:
         row, stored = branch.series[at], self._site.stored_points(at, number)
         first, last = stored.positions[0], stored.positions[-1]
         within = [change for change in row.changes if first <= branch.at(change) <= last]
-        steady = replace(row, changes=tuple(within), spark=(), points=0, newest=0, median=None, runs=0, noise=None)
-        steady = replace(steady, spread=None, environments=(), sessions=0, takes_turns=False)
+        steady = replace(row, changes=tuple(within), spark=(), points=0, measured=0, newest=0, median=None)
+        steady = replace(steady, runs=0, noise=None, spread=None, environments=(), sessions=0, takes_turns=False)
         return self._common, self._until(last), steady, ranges(row), self._releases(first, last)
 
     def _of_change(self, path: PagePath) -> Sequence[object]:
