@@ -84,10 +84,10 @@ def unpaired(missing: Unpaired) -> str:
 
 
 def conclusion(result: CheckResult) -> str:
-    """The conclusion in one line, with the number of accepted changes; other metrics of a change do not count again."""
+    """The conclusion in one line, and how many of its changes are accepted; a change with other metrics counts once."""
     accepted_changes = [change for change in result.changes if change.id in result.accepted]
     count = sum(change.primary for change in accepted_changes) or len(accepted_changes)
-    suffix = f", {plural(count, 'change')} {_states(result)}" if count else ""
+    suffix = f"; of these, {plural(count, 'change')} {_states(result)}" if count else ""
     return (result.conclusion.replace("\n", "; ") or conclusions.of_comparisons(result.changes)) + suffix
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from perfcore_command_kit import report_text
 
+from perfcore.analysis.check_result import CheckResult
 from perfcore.model import Change
+from perfcore.model.decisions import Decision
 
 
 def _unclear(target: str, ratio: float | None, **changes: object) -> Change:
@@ -47,3 +49,10 @@ def test_the_way_to_decide_can_be_pasted(label: str, collector: str, command: st
     change = _unclear("c", 1.1, label=label, config_id="1:x", resource="parse")
     collectors = {"1:x": collector} if collector else {}
     assert report_text.way_to_decide([change], collectors).endswith(f": {command}")
+
+
+def test_an_accepted_change_is_one_of_those_that_the_conclusion_counts() -> None:
+    change = Change(id="1", kind="degradation", metric="cpu", label="./sort")
+    decision = Decision(change="1", why="it is safer", author="Ann", time=0)
+    result = CheckResult(changes=(change,), accepted={"1": decision}, conclusion="1 series: 1 regression")
+    assert report_text.conclusion(result) == "1 series: 1 regression; of these, 1 change accepted"
