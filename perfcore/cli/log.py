@@ -13,6 +13,8 @@ from typer.core import TyperCommand
 from perfcore.cli import listing, log_page
 from perfcore.cli.console import Console
 from perfcore.cli.options import EachNth, Since, Tags, Until
+from perfcore.errors import UsageError
+from perfcore.repository import entries
 from perfcore.text import align, plural, printable, printable_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -53,17 +55,19 @@ def log(
 ) -> None:
     """Show the versions back from REV (default: the head) with their profiles."""
     console: Console = ctx.obj
+    cut = last is not None or step > 1 or count_only or measured or unreachable
+    if (branches or unreachable) and any((head, since, until, tags, changes, branches and cut)):
+        options = "" if branches else "-n, --every, --short, --count-only or "
+        raise UsageError(f"--{'branches' if branches else 'unreachable'} goes with {options}--json only")
     if branches:
-        _print_branches(console, as_json)
-        return
+        return _print_branches(console, as_json)
     if unreachable:
-        _print_unreachable(console, short, as_json)
-        return
+        gone = itertools.islice(entries.unreachable(console.repository), 0, last, step)
+        return _print_count(console, gone, as_json) if count_only else _print_unreachable(console, gone, short, as_json)
     start, _, end = (head or "").rpartition("..")
-    first_version = console.repository.version(end or None)
     filtered = start or (since, until, tags) != (None, None, None)
     newest = None if last is None or filtered or measured or changes else last
-    rows: Iterator[log_page.Row] = console.repository.walk(first_version, newest)
+    rows: Iterator[log_page.Row] = console.repository.walk(console.repository.version(end or None), newest)
     marks = log_page.LateMarks(console)
     if filtered:
         from perfcore.repository.version_filter import VersionFilter
@@ -74,13 +78,12 @@ def log(
         rows = (row for row in rows if row[1] and (not changes or marks.of(row[0].id).headlines(row[0].id)))
     rows = itertools.islice(rows, 0, last, step)
     if count_only:
-        _print_count(console, rows, as_json)
-        return
-    log_page.write(console, marks, rows, short=short, as_json=as_json, changes=changes)
+        return _print_count(console, rows, as_json)
+    return log_page.write(console, marks, rows, short=short, as_json=as_json, changes=changes)
 
 
-def _print_count(console: Console, rows: Iterator[log_page.Row], as_json: bool) -> None:
-    counts = [len(entries) for _, entries in rows]
+def _print_count(console: Console, rows: Iterator[Any], as_json: bool) -> None:
+    counts = [len(profiles) for _, profiles in rows]
     versions, measured, profiles = len(counts), sum(map(bool, counts)), sum(counts)
     if as_json:
         console.json({"schema": log_page.SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
@@ -88,16 +91,14 @@ def _print_count(console: Console, rows: Iterator[log_page.Row], as_json: bool) 
         console.line(f"{plural(versions, 'version')}, {measured:,} measured, {plural(profiles, 'profile')}")
 
 
-def _print_unreachable(console: Console, short: bool, as_json: bool) -> None:
+def _print_unreachable(console: Console, rows: Iterator[Any], short: bool, as_json: bool) -> None:
     """By the ids of the profiles: nobody can resolve the name of such a version."""
     import json
 
-    from perfcore.repository import entries
-
-    for version, profiles in entries.unreachable(console.repository):
+    for version, profiles in rows:
         if as_json:
-            rows = [listing.entry_json(i, entry) for i, entry in enumerate(profiles)]
-            document = {"schema": log_page.SCHEMA, "version": version, "profiles": rows}
+            listed = [listing.entry_json(i, entry) for i, entry in enumerate(profiles)]
+            document = {"schema": log_page.SCHEMA, "version": version, "profiles": listed}
             console.line(printable_json(json.dumps(document)))
         elif short:
             console.line(f"{console.paint(version[:10], 'yellow')} {log_page.kinds(tuple(profiles)):>12}")
@@ -116,7 +117,7 @@ def _print_branches(console: Console, as_json: bool) -> None:
         return
     cells = []
     for branch in branches:
-        entries = repository.readable_entries(branch.head) if branch.head else ()
+        registered = repository.readable_entries(branch.head) if branch.head else ()
         mark = "*" if branch.name == current else " "
-        cells.append((mark, printable(branch.name), (branch.head or "")[:10], log_page.kinds(entries)))
+        cells.append((mark, printable(branch.name), (branch.head or "")[:10], log_page.kinds(registered)))
     console.write("".join(f"{line}\n" for line in align(cells, gap=" ")))

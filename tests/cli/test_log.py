@@ -169,6 +169,36 @@ def test_profiles_of_versions_that_are_gone_can_be_listed_and_shown(history: Her
     assert history.perf("show", "fast").out == history.perf("show", profile).out
 
 
+def test_versions_that_are_gone_are_counted_and_cut_as_others(history: Here) -> None:
+    for wall in (5, 6, 7):
+        history.git("commit", "-q", "--allow-empty", "-m", f"Gone {wall}")
+        history.register(profiles.timed(wall=wall))
+    everything = history.perf("log", "--unreachable", "--short").lines
+    assert everything == []
+    history.git("reset", "-q", "--hard", "HEAD~3")
+    everything = history.perf("log", "--unreachable", "--short").lines
+    assert len(everything) == 3
+    assert history.perf("log", "--unreachable", "--short", "-2").lines == everything[:2]
+    assert history.perf("log", "--unreachable", "--short", "--every", "2").lines == everything[::2]
+    assert history.perf("log", "--unreachable", "--count-only").out == "3 versions, 3 measured, 3 profiles\n"
+    counts = json.loads(history.perf("log", "--unreachable", "--count-only", "-n", "1", "--json").out)
+    assert (counts["versions"], counts["profiles"]) == (1, 1)
+
+
+@pytest.mark.parametrize("which", ["--unreachable", "--branches"])
+@pytest.mark.parametrize(
+    "words", [["HEAD"], ["--since", "HEAD"], ["--until", "2024-01-01"], ["--tags", "v*"], ["--changes"]]
+)
+def test_what_lists_all_refuses_options_that_choose(history: Here, which: str, words: list[str]) -> None:
+    done = history.perf("log", which, *words, code=2)
+    assert f"{which} goes with" in done.err
+
+
+@pytest.mark.parametrize("words", [["-n", "0"], ["--every", "2"], ["--count-only"], ["--measured"], ["--unreachable"]])
+def test_branches_are_never_cut(history: Here, words: list[str]) -> None:
+    assert "--branches goes with --json only" in history.perf("log", "--branches", *words, code=2).err
+
+
 @pytest.mark.parametrize("content", [b"", b"x", b"something else"], ids=["empty", "short", "foreign"])
 def test_what_is_no_object_may_have_been_an_index_and_lists_that_need_it_fail(history: Here, content: bytes) -> None:
     history.perf("tag", "last", "0@i")

@@ -214,9 +214,8 @@ class _Run(msgspec.Struct, frozen=True):
         selected = [s for s in every if is_judged(s.series.metric, measured[_subject(s)], self._named)]
         scanned = history.scan_series(self.repository, selected, scan, smallest, self.listener.progress)
         scanned = outermost_versions.with_steps(self.repository, scanned, smallest, self.listener.progress)
-        for label, missing, version in history.discontinued(scanned):
-            last = f"{printable(missing)} was last measured at {version[:10]}"
-            self.listener.note(f"{printable(label)}: {last}; no later version is checked by it")
+        for label, last in history.discontinued(scanned):
+            self.listener.note(f"{printable(label)}: {printable(last)}; no later version is checked by it")
         if not scanned:
             return Findings()
         changes = [change for change in history.changes(scanned) if change.latest not in ancestors]

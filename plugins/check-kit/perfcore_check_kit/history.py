@@ -145,9 +145,9 @@ def changes(scanned: Sequence[ScannedSeries]) -> list[Change]:
     return sorted(merged, key=lambda change: (positions[change.latest], not change.primary, change.label))
 
 
-def discontinued(scanned: Sequence[ScannedSeries]) -> list[tuple[str, str, str]]:
-    """(command, what, version) of every primary metric that is missing in the newest version of its command, of all
-    benchmarks together that had it last in the same one, with the last version that has a value of it."""
+def discontinued(scanned: Sequence[ScannedSeries]) -> list[tuple[str, str]]:
+    """(command, clause) of every primary metric that is missing in the newest version of its command, of all benchmarks
+    together that had it last in the same one. The clause names the last version that has a value of it."""
     benchmarks: dict[tuple[str, str, str], list[str]] = {}
     for history in scanned:
         rows = zip(history.line.versions, history.series.values, strict=True)
@@ -155,7 +155,10 @@ def discontinued(scanned: Sequence[ScannedSeries]) -> list[tuple[str, str, str]]
         if history.primary and versions_with_values and not history.series.values[-1]:
             missing = history.line.label, history.series.metric, versions_with_values[-1]
             benchmarks.setdefault(missing, []).append(history.series.resource)
-    return [(label, f"{metric}{_of(names)}", version) for (label, metric, version), names in benchmarks.items()]
+    return [
+        (label, f"{metric}{_of(names)} {'was' if len(names) == 1 else 'were'} last measured at {version[:10]}")
+        for (label, metric, version), names in benchmarks.items()
+    ]
 
 
 def _of(benchmarks: Sequence[str]) -> str:

@@ -404,7 +404,7 @@ def test_benchmarks_that_vanished_together_are_said_in_one_line(project: Project
         amounts = {name: [100 + number, 101 + number, 99 + number] for name in names}
         _register(repository, version, profiles.suite(amounts), created=profiles.CREATED + number)
     notes = project.perf("check", "all", code=None).err.splitlines()
-    assert [note.partition(": ")[2].partition(";")[0] for note in notes if "was last measured" in note] == [
-        f"./gzip -9 'big file.txt': cpu of old 0 and 2 other benchmarks was last measured at {versions[3][:10]}",
+    assert [note.partition(": ")[2].partition(";")[0] for note in notes if "last measured" in note] == [
+        f"./gzip -9 'big file.txt': cpu of old 0 and 2 other benchmarks were last measured at {versions[3][:10]}",
         f"./gzip -9 'big file.txt': cpu of write was last measured at {versions[5][:10]}",
     ]
