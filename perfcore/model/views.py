@@ -58,7 +58,7 @@ class ViewData:
     (baseline, target), and `sides` is what else is known of them. `series` are metrics over the versions of a branch,
     `changes` the verdicts of checks. `source(version, path)` gives the bytes of a file, or None. `accepted` has the
     reason for each change (by its id) that somebody accepted, `decided` whatever people decided about one in words,
-    `releases` the tags of versions (by their full ids)."""
+    `releases` the tags of versions (by their full ids). `gated` are metrics that decide beside primary ones."""
 
     profiles = _Loaded["tuple[Profile, ...]"]()
     versions = _Loaded["tuple[MinorVersion | None, ...]"]()
@@ -69,6 +69,7 @@ class ViewData:
     accepted = _Loaded["Mapping[str, str]"]()
     decided = _Loaded["Mapping[str, str]"]()
     releases = _Loaded["Mapping[str, tuple[str, ...]]"]()
+    gated = _Loaded["frozenset[str]"]()
     names: tuple[str, ...] = ()
     source: Callable[[str, str], bytes | None] | None = None
 
@@ -86,6 +87,7 @@ class ViewData:
         accepted: Lazy[Mapping[str, str]] = EMPTY,
         decided: Lazy[Mapping[str, str]] = EMPTY,
         releases: Lazy[Mapping[str, tuple[str, ...]]] = EMPTY,
+        gated: Lazy[frozenset[str]] = frozenset(),
     ) -> None:
         self.__dict__.update({name: argument for name, argument in locals().items() if name != "self"})
 

@@ -10,7 +10,7 @@ import attrs
 import typer
 from perfcore_command_check.reporting import TABLE, Reports, send
 from perfcore_command_kit.report_text import collectors_of, decided
-from perfcore_command_show import views
+from perfcore_command_show import context, views
 
 from perfcore.cli.console import Console
 from perfcore.model import ViewData
@@ -45,6 +45,7 @@ class Shown:
             versions=lambda: tuple(vcs.get_minor_version_info(side.version) for side in comparison.sides),
             accepted={change: note.why for change, note in outcome.accepted.items()},
             decided={change.id: words for change in outcome.changes if (words := decided(outcome, change))},
+            gated=lambda: context.gated(console.repository, outcome.changes),
         )
         made = views.make(console, self.view, data, self.options)
         name = " ".join(side.version for side in comparison.sides)

@@ -110,6 +110,7 @@ def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
         accepted=lambda: decided().accepted,
         decided=lambda: decided().words,
         releases=lambda: context.releases(repository),
+        gated=lambda: context.gated(repository, data.changes),
     )
     return data
 
@@ -119,7 +120,7 @@ def _version(repository: Repository, ref: Ref) -> MinorVersion | None:
 
 
 def _series(console: Console, refs: Sequence[Ref], profiles: Sequence[Profile]) -> tuple[MetricHistory, ...]:
-    """The primary metrics of the profiles' configurations, along the branch of the version that is named first, or of
+    """The deciding metrics of the profiles' configurations, along the branch of the version that is named first, or of
     one named after it that it led to: who names an old and a new version wants to see both."""
     from perfcore_command_show import metric_history  # most views draw no series
 

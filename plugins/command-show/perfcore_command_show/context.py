@@ -1,10 +1,12 @@
-"""What views show beside series: which changes somebody decided about, and which versions are releases."""
+"""What views show beside series: which changes somebody decided about, which metrics decide, and which versions are
+releases."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
+from perfcore_check_kit.fail_rules import gated_metrics
 from perfcore_command_kit import report_text
 from perfcore_command_kit.standings import Standings
 
@@ -39,6 +41,11 @@ def decided(
 def _reason(decision: Decision) -> str:
     why = decision.why or "without a reason"
     return why if decision.state == ACCEPTED else f"{decision.state}: {why}"
+
+
+def gated(repository: Repository, changes: Iterable[Change]) -> frozenset[str]:
+    """The metrics of these changes that checks of the project judge beside the primary ones."""
+    return gated_metrics(repository.config.get("check.fail_on"), {change.metric for change in changes})
 
 
 def releases(repository: Repository) -> dict[str, tuple[str, ...]]:

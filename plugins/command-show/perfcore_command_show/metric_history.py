@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfcore_check_kit import history, pair_checks, short_histories
+from perfcore_check_kit.fail_rules import gated_metrics
 from perfcore_check_kit.history import HistoryCheck, ScannedSeries
 from perfcore_check_kit.series import ConfigHistory, config_histories
 from perfcore_check_kit.thresholds import thresholds_of
@@ -32,11 +33,12 @@ def branch(repository: Repository, head: str | None) -> list[ConfigHistory]:
 def of_configurations(
     repository: Repository, configurations: frozenset[str], head: str | None, listener: Listener
 ) -> tuple[MetricHistory, ...]:
-    """The primary metrics of configurations along a branch. The check gets the series of all commands, so that a change
-    is the same whichever are shown."""
+    """The metrics of configurations that decide, along a branch. The check gets the series of all commands, so that a
+    change is the same whichever are shown."""
     candidates = history.select_series(repository, branch(repository, head))
-    primary = [candidate for candidate in candidates if candidate.primary]
-    scanned = scan(repository, primary, candidates, listener)
+    gated = gated_metrics(repository.config.get("check.fail_on"), {each.series.metric for each in candidates})
+    deciding = [candidate for candidate in candidates if candidate.primary or candidate.series.metric in gated]
+    scanned = scan(repository, deciding, candidates, listener)
     selected = tuple(metric_history(series) for series in scanned if series.line.config_id in configurations)
     if not selected:
         raise NotFoundError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from perfcore_view_kit.form import shown
@@ -60,6 +60,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 def log_ratio(ratio: float | None) -> float | None:
     """None for what has no logarithm."""
     return math.log(ratio) if ratio is not None and 0 < ratio < math.inf else None
+
+
+def deciding(changes: Iterable[Change], gated: Collection[str]) -> list[Change]:
+    """Those of primary metrics, and of the other metrics that decide."""
+    return [change for change in changes if change.primary or change.metric in gated]
 
 
 def rows(changes: Sequence[Change], accepted: Mapping[str, str], decided: Mapping[str, str]) -> list[Row]:

@@ -10,7 +10,7 @@ from perfcore.errors import NotFoundError
 from perfcore.model import MinorVersion
 from perfcore.model.record import Record
 from perfcore.settings import OptionInfo
-from perfcore_view_compare.ranking import rows, summary
+from perfcore_view_compare.ranking import deciding, rows, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ class CompareSettings(Record, frozen=True, kw_only=True):
     title: Annotated[
         str | None, OptionInfo("Title of the page or picture. Default: the two versions.", metavar="TEXT")
     ] = None
-    all_metrics: Annotated[bool, OptionInfo("Show every metric, not only the one that decides.")] = False
+    all_metrics: Annotated[bool, OptionInfo("Show every metric, not only those that decide.")] = False
     width: Annotated[int, OptionInfo("SVG: the width in pixels.", minimum=500, maximum=20_000)] = 860
     ascii: Annotated[bool, OptionInfo("Draw the text with ASCII characters only.")] = False
 
@@ -47,7 +47,7 @@ class CompareView:
 
         settings = self.settings
         changes = _of_both(subject)
-        listed = changes if settings.all_metrics else [change for change in changes if change.primary]
+        listed = changes if settings.all_metrics else deciding(changes, subject.gated)
         if not (ranked := rows(listed or changes, subject.accepted, subject.decided)):
             raise NotFoundError(
                 "there is nothing that was compared",

@@ -121,6 +121,7 @@ def history(
         accepted=lambda: load().accepted,
         decided=lambda: load().decided,
         releases=lambda: context.releases(repository),
+        gated=lambda: context.gated(repository, data.changes),
     )
     values = {"csv": True, "raw_text": raw_text} if as_csv else {}
     drawing = views.make(console, view, data, {**values, **view_options(ctx, view)})

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perfcore_view_compare.ranking import Row, rows, summary
+from perfcore_view_compare.ranking import Row, deciding, rows, summary
 from perfcore_view_flamegraph import embedded
 from perfcore_view_flamegraph.graph import SIDES
 from perfcore_view_histogram.groups import panels
@@ -74,7 +74,7 @@ def _summary(subject: ViewData) -> str:
 
 
 def _ranked(subject: ViewData) -> list[Row]:
-    return rows([change for change in subject.changes if change.primary], subject.accepted, subject.decided)
+    return rows(deciding(subject.changes, subject.gated), subject.accepted, subject.decided)
 
 
 def _section(name: str, title: str, sentence: str, content: str) -> str:

@@ -205,6 +205,24 @@ def test_the_commands_write_it(project: Project) -> None:
     assert [re.findall(r"<h2 id=\"(\w+)\"", text)[:1] for text in texts] == [["history"], ["history"], ["changes"]]
 
 
+def test_a_metric_that_fails_the_check_is_reported_like_a_primary_one(project: Project) -> None:
+    history = open_repository(project.path)
+    for number, wall in enumerate((10_000_000, 15_000_000)):
+        version = project.commit(f"Change {number}")
+        history.register(history.save(replace(timed(runs=9, wall=wall), created=CREATED + number)), version)
+    texts = []
+    for fail_on in ("degradation", "degradation:wall"):
+        project.perf("config", "set", "check.fail_on", fail_on)
+        project.perf("check", "HEAD", code=1)
+        project.perf("compare", "HEAD~1", "HEAD", "--view", "report", "--force", "-o", "a.html", code=None)
+        project.perf("show", "HEAD~1:0@i", "HEAD:0@i", "report", "--force", "-o", "b.html")
+        texts += [words((project.path / name).read_text()) for name in ("a.html", "b.html")]
+    compared, profiles = "1 comparison: 1 slower.", "1 of 1 series became worse and stayed so. 1 comparison"
+    assert [text in page for text, page in zip((compared, profiles), texts[:2], strict=True)] == [True, True]
+    compared, profiles = "2 comparisons: 2 slower.", "2 of 2 series became worse and stayed so. 2 comparisons"
+    assert [text in page for text, page in zip((compared, profiles), texts[2:], strict=True)] == [True, True]
+
+
 def test_the_flame_graph_is_accessible_and_dark_where_the_page_is(window: Any, tmp_path: Path, axe: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(shown(profiles.subject(profiles.sampled(1), profiles.sampled(3))), encoding="utf-8")
