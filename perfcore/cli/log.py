@@ -113,11 +113,10 @@ def _print_branches(console: Console, as_json: bool) -> None:
     branches = list(repository.vcs.walk_major_versions())
     if as_json:
         rows = [{"name": b.name, "head": b.head, "current": b.name == current} for b in branches]
-        console.json({"schema": log_page.SCHEMA, "branches": rows})
-        return
+        return console.json({"schema": log_page.SCHEMA, "branches": rows})
     cells = []
     for branch in branches:
         registered = repository.readable_entries(branch.head) if branch.head else ()
         mark = "*" if branch.name == current else " "
         cells.append((mark, printable(branch.name), (branch.head or "")[:10], log_page.kinds(registered)))
-    console.write("".join(f"{line}\n" for line in align(cells, gap=" ")))
+    return console.write("".join(f"{line}\n" for line in align(cells, gap=" ")))
