@@ -84,7 +84,8 @@ class Holdings:
 
 def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:
     """The keys of what is not whole. Indexes and lists of notes are held: they are joined next. One that a newer
-    perfcore wrote is no damage."""
+    perfcore wrote is no damage. The error of what cannot be read is raised: where a network broke, an index may be
+    whole, and made anew it would lack what others entered."""
     for key, data in contents.read(keys):
         try:
             if isinstance(data, PerfError):
@@ -97,7 +98,7 @@ def _damaged(contents: Contents, keys: Iterable[str]) -> Iterator[str]:
             else:
                 verified(key, data)
                 continue
-        except PerfError as error:
+        except FormatError as error:
             if error.hint != UPGRADE:
                 yield key
             continue

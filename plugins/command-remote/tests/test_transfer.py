@@ -24,6 +24,7 @@ from perfcore_testing import old_index, profiles
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import StorageError
+from perfcore.hookspecs import Stored
 from perfcore.model import Entry
 from perfcore.model.listener import SilentListener
 from perfcore.model.record import replace
@@ -560,6 +561,36 @@ def test_an_index_of_version_1_travels(here: Store, there: Store) -> None:
     bring(there, here)
     assert {each.profile for each in here.read_index(VCS, version(1)).live} == {entry.profile, second.profile}
     assert list(examine(here)) == list(examine(there)) == []
+
+
+class Breaking(MemoryStorage):
+    """A storage elsewhere, whose network breaks: `failing` are the keys that cannot be read the next `times`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failing: set[str] = set()
+        self.times = 0
+
+    def read(self, key: str) -> Stored:
+        if key in self.failing and self.times:
+            self.times -= 1
+            raise StorageError("the server cannot be reached")
+        return super().read(key)
+
+
+def test_an_index_that_cannot_be_read_for_a_moment_is_not_made_anew(here: Store) -> None:
+    """Where it is verified, as the entries of others would go."""
+    storage = Breaking()
+    there, other = Store(storage), Store(MemoryStorage())
+    theirs = register(other, 1, 100)
+    bring(other, there)
+    ours = register(here, 1, 200)
+    storage.failing, storage.times = {object_key(version(1))}, 2  # together with others, and then alone
+    with pytest.raises(StorageError, match="cannot be reached"):
+        bring(here, there, verify=True)
+    assert storage.times == 0
+    bring(here, there, verify=True)
+    assert entries(there) == {version(1): {theirs, ours}}
 
 
 def test_an_index_of_a_newer_perfcore_is_never_replaced(here: Store, there: Store) -> None:
