@@ -57,10 +57,15 @@ def _span(change: Change, numbers: Mapping[str, int]) -> tuple[int, int]:
 def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
     """The change at the first version that shows it, for all commands and benchmarks."""
     first = min(some, key=lambda change: numbers[change.latest])
-    subjects = {(change.config_id, change.resource) for change in some}
+    subjects = _subjects(some)
     joined = replace(_with_factors(first, some), measured=first.measured or len(subjects), config_id="")
     label = affected(replace(joined, resource=first.resource))
     return replace(joined, label=label, resource=first.resource if len(subjects) == 1 else "")
+
+
+def _subjects(some: Iterable[Change]) -> set[tuple[str, str]]:
+    """The commands, and the benchmarks of suites."""
+    return {(change.config_id, change.resource) for change in some}
 
 
 def _with_factors(first: Change, some: Sequence[Change]) -> Change:
@@ -69,10 +74,11 @@ def _with_factors(first: Change, some: Sequence[Change]) -> Change:
     continued = [change for change in some if change.moved is None and change.ratio is not None]
     if not continued:
         return first
-    metric, configs = continued[0].metric, {change.config_id for change in continued}
+    metric = continued[0].metric
     alike = [change for change in continued if change.metric == metric]
-    apart = len({change.config_id for change in some} - configs)
-    note = f"; {plural(apart, 'other command')} not compared" if apart else ""
+    apart = len(_subjects(some) - _subjects(continued))
+    subject = "other benchmark" if any(change.resource for change in some) else "other command"
+    note = f"; {plural(apart, subject)} not compared" if apart else ""
     if len(alike) == 1:
         return replace(alike[0], evidence=alike[0].evidence + note)
     before, after = map(verdict_text.environment, first.environments)

@@ -351,6 +351,24 @@ def test_a_machine_that_continues_some_commands_only_says_so(project: Project, r
     assert row.endswith("one for each of 2 series; 1 other command not compared")
 
 
+def test_a_machine_that_continues_some_benchmarks_only_says_so(project: Project, repository: Repository) -> None:
+    """One benchmark was not yet there when versions were measured on both machines."""
+    versions = _versions(project, repository)
+    for number, version in enumerate(versions):
+        measuring = (["1:a"] if number < STEP else []) + (["1:b"] if number >= STEP - 4 else [])
+        for environment in measuring:
+            level, draw = 5e6 if environment == "1:a" else 6.5e6, random.Random(f"{number}{environment}")
+            names = ("old 0", "old 1", "new") if environment == "1:a" or number >= STEP else ("old 0", "old 1")
+            amounts = {name: [level * draw.lognormvariate(0, 0.01) for _ in range(6)] for name in names}
+            _register(repository, version, profiles.suite(amounts), environment_id=environment)
+    lines = series.config_histories(repository)
+    (machine,) = history.changes(_scan(repository, history.select_series(repository, lines)))
+    row = check_table.lines([machine], [], everything=True)[1]
+    assert "by factors of 1." in row
+    assert "3 benchmarks" in row
+    assert row.endswith("one for each of 2 series; 1 other benchmark not compared")
+
+
 def test_series_scanned_together_may_have_gaps(project: Project, repository: Repository) -> None:
     versions = _versions(project, repository, 12)
     for number, version in enumerate(versions):
