@@ -78,8 +78,8 @@ class _NotesChange:
 
 @attrs.define
 class _Plan:
-    """What the target lacks, by key, all keys of the source that are no objects, and the entries of its indexes and the
-    ids in its lists of notes that were read."""
+    """What the target lacks, by key, all keys of the source that are no objects, the entries of its indexes and the ids
+    in its lists of notes that were read, and the profiles that could not be."""
 
     indexes: dict[str, _IndexChange] = attrs.field(factory=dict)
     notes: dict[str, _NotesChange] = attrs.field(factory=dict)
@@ -88,6 +88,7 @@ class _Plan:
     joinable: set[str] = attrs.field(factory=set)
     entries: list[Entry] = attrs.field(factory=list)
     noted: set[str] = attrs.field(factory=set)
+    unread: set[str] = attrs.field(factory=set)
     problems: list[str] = attrs.field(factory=list)
     notices: list[str] = attrs.field(factory=list)
 
@@ -189,15 +190,15 @@ def _once(scope: _Transfer, memory: Memory, listener: Listener) -> Transferred:
         listener.note(f"{records} not sent: rules apply to their names, or their plugin knows no rules")
     if not scope.dry_run:
         translation.secure()
-    missing = [id for id in plan.needed() if not theirs.has(id)]
+    missing = [id for id in plan.needed() if not theirs.has(id) and id not in plan.unread]
     if scope.dry_run:
         lost, size = set[str](), _sizes(ours, map(translation.original, missing))
-        profiles, tagged, removed = _without(plan, lost)
+        profiles, tagged, removed = _without(plan, plan.unread)
     else:
         writer = Writer(target)
         with announced(target, plan.keys()):
             lost, size = _copied(ours, missing, theirs, writer, plan.problems, listener)
-            profiles, tagged, removed = _without(plan, lost)
+            profiles, tagged, removed = _without(plan, lost | plan.unread)
             _join(plan, theirs, writer)
         if scope.versions is None and not plan.problems:
             memory.remember(ours, Holdings.of(target), plan.joinable)
@@ -291,17 +292,23 @@ def _plan_notes(
 
 def _look_up_needs(plan: _Plan, ours: Holdings, theirs: Holdings) -> None:
     """Find the ids of all objects of each new profile. Of one that is damaged or missing it is itself alone, which is
-    said when it is to be copied."""
+    said when it is to be copied. One that cannot be read now is left out: if it could be a moment later, it would come
+    without its tables."""
     profiles = dict.fromkeys(object_key(entry.profile) for change in plan.indexes.values() for entry in change.new)
     pieces: dict[str, Sequence[str]] = {}
     for key, data in ours.contents.read(profiles):
         id = key_id(key)
+        if isinstance(data, PerfError):
+            if not theirs.has(id):
+                plan.unread.add(id)
+                plan.problems.append(data.message)
+            continue
         try:
-            content = opened(id, b"" if isinstance(data, PerfError) else data, "profile").content
+            content = opened(id, data, "profile").content
             pieces[id] = codec.piece_ids(content, f"profile {id}")
         except FormatError:
             continue
-        if isinstance(data, bytes) and not theirs.has(id):
+        if not theirs.has(id):
             ours.contents.hold(key, data)
     for key, change in plan.indexes.items():
         needs = {

@@ -593,6 +593,32 @@ def test_an_index_that_cannot_be_read_for_a_moment_is_not_made_anew(here: Store)
     assert entries(there) == {version(1): {theirs, ours}}
 
 
+class BreakingWhole(Breaking):
+    """One where only whole objects cannot be read."""
+
+    def read_range(self, key: str, offset: int, length: int) -> bytes:
+        return MemoryStorage.read(self, key).data[offset : offset + length]
+
+
+def test_a_profile_that_cannot_be_read_for_a_moment_never_comes_without_its_tables(there: Store) -> None:
+    """A large one, which is not held from when the source was looked through."""
+    storage = BreakingWhole()
+    here, draw = Store(storage), random.Random(1)
+    made = profiles.suite({f"b{number}": [draw.random() for _ in range(40)] for number in range(600)})
+    made = replace(made, machine={**made.machine, "modules": draw.randbytes(100_000).hex()})
+    content, tables = here.encode_profile(made)
+    id = objects.identify(objects.Object("profile", "time", content))
+    entry = Entry(profile=id, created=1, name="large", type="time", cmd="./large", tables=tables)
+    here.register(VCS, version(1), content, "time", entry)
+    storage.failing, storage.times = {object_key(id)}, 2  # together with others, and then alone
+    done = bring(here, there)
+    assert [len(done.profiles), done.problems, storage.times] == [0, ("the server cannot be reached",), 0]
+    assert list(examine(there)) == []
+    assert entries(there) == {}
+    assert [len(bring(here, there).profiles), list(examine(there))] == [1, []]
+    assert entries(there) == entries(here)
+
+
 def test_an_index_of_a_newer_perfcore_is_never_replaced(here: Store, there: Store) -> None:
     register(here, 1, 100)
     bring(here, there)
