@@ -22,6 +22,7 @@ NAMES = {
     "accepted",
     "decided",
     "releases",
+    "gated",
 }
 
 
