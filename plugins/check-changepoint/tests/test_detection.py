@@ -368,6 +368,30 @@ def test_a_temporary_level_is_no_second_mode(start: int) -> None:
     assert hits >= 27
 
 
+@pytest.mark.parametrize(("before", "after"), [(2, 3), (2, 5), (2, 8), (5, 3), (5, 5), (4, 7)])
+def test_three_versions_of_a_short_history_are_no_second_mode(before: int, after: int) -> None:
+    """Of 20 levels of three versions, three times as high in noise of 20 %, at least 18 are told."""
+    factors, hits = (1.0,) * before + (3.0,) * 3 + (1.0,) * after, 0
+    for seed in range(20):
+        random = np.random.default_rng([seed, before, after])
+        hits += _indexes([(factor * random.uniform(480, 720, 6)).tolist() for factor in factors]) == [
+            before,
+            before + 3,
+        ]
+    assert hits >= 18
+
+
+@pytest.mark.parametrize("count", [8, 12, 20])
+def test_modes_of_a_short_history_are_seldom_levels(count: int) -> None:
+    """Of 100 whose modes come in any order at most 30 have a change, of those with 20 versions 15."""
+    alarms = 0
+    for seed in range(100):
+        random = np.random.default_rng([seed, count])
+        modes = np.where(random.random(count) < 0.4, 130.0, 100.0)
+        alarms += bool(_indexes((modes[:, None] + 2 * random.normal(size=(count, 6))).tolist()))
+    assert alarms <= (30 if count < 20 else 15)
+
+
 def test_two_modes_are_no_change_of_the_noise() -> None:
     """Modes that happen to be seldom in one half look like less noise around levels that are none."""
     assert _indexes(history(of_two_modes, 5, 150)) == []

@@ -60,6 +60,12 @@ def test_a_level_that_comes_back_is_undone() -> None:
     assert int(slower.undone[:8]) == 18
 
 
+@pytest.mark.parametrize("before", [2, 5])
+def test_three_versions_of_a_short_history_that_are_undone_are_told(before: int) -> None:
+    for after in range(3, 12):
+        assert _steps(_levels((before, 65.5), (3, 98.3), (after, 65.5))) == [before, before + 3]
+
+
 def test_one_version_of_another_amount_is_no_level() -> None:
     """Neither within nor at the end; nor does it part the level around it."""
     amounts = _levels((10, 100), (1, 150), (10, 100), (10, 90), (1, 40), (10, 90), (1, 200))
