@@ -146,8 +146,11 @@ class Fit(msgspec.Struct, frozen=True, eq=False):
         return self.keeping([start for start in self.starts if all(_is_beside(start, rival) for rival in self.rivals)])
 
     def point_residuals(self, points: Points) -> Floats:
-        """The mean residual of the runs of every point."""
-        return points.means(self.residuals)
+        """That of the median of the runs of every point: a mean would follow each run that was disturbed."""
+        if points.single:
+            return self.residuals
+        expected = points.values[points.first] - self.residuals[points.first]
+        return points.centers - expected
 
     def standard_residuals(self, points: Points) -> Floats:
         """The same in the noise of the machine."""
