@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from perfcore_site_kit import data, paths, sentences
 from perfcore_site_kit.paths import PagePath
@@ -41,21 +40,23 @@ def atom(site: Site, url: str, name: str) -> bytes:
         if _is_regression(branch.series[at], change)
     ]
     identities = _identities(reversed(regressions))
-    root = ElementTree.Element("feed", {"xmlns": _ATOM})
-    _add(root, "title", f"{site.title}: regressions of performance")
-    _add(root, "id", _identity("feed", url or site.title, branch.name))
     newest = branch.versions[-1].date if branch.versions else 0
-    _add(root, "updated", _moment(newest))
-    ElementTree.SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": f"{url}{name}"})
-    ElementTree.SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": f"{url}index.html"})
-    _add(ElementTree.SubElement(root, "author"), "name", site.title)
-    _add(root, "generator", "perfcore")
     listed = [item for item in regressions if branch.at(item.change) >= 0]
-    for item in listed[:_ENTRIES]:
-        _entry(root, site, url, item, branch.versions[branch.at(item.change)], identities[item.change.id])
-    ElementTree.indent(root)
-    document: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
-    return document + b"\n"
+    elements = [
+        _element("title", f"{site.title}: regressions of performance"),
+        _element("id", _identity("feed", url or site.title, branch.name)),
+        _element("updated", _moment(newest)),
+        _link("self", "application/atom+xml", f"{url}{name}"),
+        _link("alternate", "text/html", f"{url}index.html"),
+        _parent("author", [_element("name", site.title)]),
+        _element("generator", "perfcore"),
+        *(
+            _entry(site, url, item, branch.versions[branch.at(item.change)], identities[item.change.id])
+            for item in listed[:_ENTRIES]
+        ),
+    ]
+    document = _parent("feed", elements, f' xmlns="{_ATOM}"')
+    return f"<?xml version='1.0' encoding='utf-8'?>\n{document}\n".encode()
 
 
 def _is_regression(row: SeriesRow, change: Change) -> bool:
@@ -77,21 +78,14 @@ def _identities(regressions: Iterable[ListedChange]) -> dict[str, str]:
     return identities
 
 
-def _entry(
-    root: ElementTree.Element, site: Site, url: str, item: ListedChange, version: MinorVersion, identity: str
-) -> None:
+def _entry(site: Site, url: str, item: ListedChange, version: MinorVersion, identity: str) -> str:
     change = item.change
-    entry = ElementTree.SubElement(root, "entry")
     state = sentences.status_of(item)
     suffix = f"({state})" if state and not item.stands else ""
     verdict = " ".join(filter(None, (verdict_text.word(change), sentences.size_of(change), suffix)))
-    _add(entry, "title", f"{sentences.title(item.row)}: {verdict}")
-    _add(entry, "id", identity)
-    _add(entry, "updated", _moment(version.date))
     page = PagePath(paths.CHANGE, (paths.part(change.id),))
     if not site.has(page):
         page = PagePath(paths.CHANGES)
-    ElementTree.SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": f"{url}{page.file}"})
     interval = f" ({sentences.interval(change)})" if sentences.interval(change) else ""
     lines = (
         f"{sentences.size_of(change)}{interval} since {version.id[:10]} {version.subject}".strip(),
@@ -100,18 +94,35 @@ def _entry(
     )
     # Readers join the lines of plain text.
     summary = "<br>".join(escape(shown(line, 1000)) for line in lines if line)
-    ElementTree.SubElement(entry, "summary", {"type": "html"}).text = _xml(summary)
+    elements = [
+        _element("title", f"{sentences.title(item.row)}: {verdict}"),
+        _element("id", identity),
+        _element("updated", _moment(version.date)),
+        _link("alternate", "text/html", f"{url}{page.file}"),
+        f'<summary type="html">{_xml(summary)}</summary>',
+    ]
+    return _parent("entry", elements)
 
 
-def _add(parent: ElementTree.Element, name: str, text: str) -> None:
-    ElementTree.SubElement(parent, name).text = _xml(shown(text, 1000))
+def _parent(name: str, elements: Iterable[str], attributes: str = "") -> str:
+    """An element with others, a line each."""
+    lines = "".join(f"\n{element}" for element in elements).replace("\n", "\n  ")
+    return f"<{name}{attributes}>{lines}\n</{name}>"
+
+
+def _element(name: str, text: str) -> str:
+    return f"<{name}>{_xml(shown(text, 1000))}</{name}>"
+
+
+def _link(relation: str, kind: str, address: str) -> str:
+    return f'<link rel="{relation}" type="{kind}" href="{escape(address)}" />'
 
 
 def _xml(text: str) -> str:
-    """The text without characters that XML 1.0 cannot hold."""
-    if text.isprintable():  # as nearly always: nothing that is has any of them
-        return text
-    return re.sub(_NO_XML, "?", text)
+    """The text as XML, without characters that XML 1.0 cannot hold."""
+    if not text.isprintable():  # which nearly every text is: nothing that is has any of them
+        text = re.sub(_NO_XML, "?", text)
+    return escape(text, quote=False)
 
 
 def _identity(*names: str) -> str:

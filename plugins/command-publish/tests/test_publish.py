@@ -228,6 +228,18 @@ def test_the_feed_is_one_and_says_what_became_slower(measured: Project, tmp_path
     assert all(each.updated_parsed for each in parsed.entries)
 
 
+def test_the_feed_is_xml_whatever_the_project_is_called(measured: Project, tmp_path: Path) -> None:
+    engine.publish(repository(measured), tmp_path / "site", title="R&D <x> \"q\" 'é' ]]> \x01\ud800 &amp;")
+    root = ElementTree.fromstring((tmp_path / "site" / "feed.xml").read_bytes())
+    titles = [element.text for element in root.iter("{http://www.w3.org/2005/Atom}title")]
+    assert titles == [
+        "R&D <x> \"q\" 'é' ]]> \\x01\\ud800 &amp;: regressions of performance",
+        "cpu of ./slow: slower +100.0 %",
+    ]
+    author = root.findtext("{http://www.w3.org/2005/Atom}author/{http://www.w3.org/2005/Atom}name")
+    assert f"{author}: regressions of performance" == titles[0]
+
+
 def feed_entries(project: Project, site: Path) -> dict[str, str]:
     """The titles of the entries of a feed that is published now, by their identities."""
     engine.publish(repository(project), site, url="https://example.org/performance")
