@@ -212,7 +212,10 @@ def _row(
 
 def _environments(scanned: ScannedSeries) -> tuple[MeasuredEnvironment, ...]:
     """In the order in which they began."""
-    ids, positions = scanned.series.environments, [measured.position for measured in scanned.line.versions]
+    ids, versions = scanned.series.environments, scanned.line.versions
+    if len(set(ids)) == 1:  # as in nearly all series: no need to look at the versions between
+        return (MeasuredEnvironment(ids[0], versions[0].position, versions[-1].position),)
+    positions = [measured.position for measured in versions]
     newest = dict(zip(ids, positions, strict=True))
     first = dict(zip(reversed(ids), reversed(positions), strict=True))
     return tuple(MeasuredEnvironment(id, first[id], newest[id]) for id in dict.fromkeys(ids))

@@ -60,7 +60,8 @@ class Fingerprints:
             sorted(pages - {row.path for row in branch.series}),
             *options,
         )
-        self._all = digest(self._common, self._measured[-1:], branch.series, sorted(branch.releases.items()))
+        self._series = [digest(row) for row in branch.series]
+        self._all = digest(self._common, self._measured[-1:], self._series, sorted(branch.releases.items()))
 
     def of(self, path: PagePath) -> str:
         """The digest of what a page shows."""
@@ -80,8 +81,8 @@ class Fingerprints:
 
     def _of_series(self, path: PagePath) -> Sequence[object]:
         branch = self._branch
-        row = branch.series[branch.by_parts[path.parts]]
-        return self._common, self._measured[-1:], row, sorted(branch.releases.items())
+        own = self._series[branch.by_parts[path.parts]]
+        return self._common, self._measured[-1:], own, sorted(branch.releases.items())
 
     def _of_range(self, path: PagePath) -> Sequence[object]:
         """A closed range does not depend on what was measured later, but the links to newer ranges do."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import html
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -93,6 +94,7 @@ def _padded(column: Sequence[Item], count: int, filling: Item) -> list[Item]:
     return [*column[:count], *[filling] * (count - len(column))]
 
 
+@functools.lru_cache(maxsize=1024)  # the charts of a site are of the same versions
 def _date(seconds: int) -> str:
     try:
         return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
