@@ -99,8 +99,7 @@ def inflate(data: bytes, name: str) -> Object:
     inflater = zlib.decompressobj()
     try:
         start = inflater.decompress(data, _MAX_HEADER)  # no more than a header, before its length was checked
-        match = _HEADER.match(start)
-        if not match:
+        if not (match := _HEADER.match(start)):
             raise FormatError(f"{name} is damaged: it does not begin with a header")
         length = int(match[3])
         if length > MAX_BYTES or length > len(data) * _MAX_RATIO:

@@ -258,13 +258,15 @@ class Store:
         yield from self.misplaced(others, entries)
 
     def misplaced(self, ids: set[str], entries: Iterable[Entry]) -> Iterator[tuple[str, FormatError]]:
-        """The keys of the objects that are not what their ids say, of those that no entry names: they may have taken
-        the place of an index. What an entry names is verified when it is read."""
+        """The keys of the objects that are not what their ids say or cannot be read, of those that no entry names: they
+        may have taken the place of an index. What an entry names is verified when it is read."""
         named = {id for entry in entries for id in (entry.profile, *entry.tables)} if ids else set[str]()
         for key, data in self.read_many(map(object_key, sorted(ids - named))):
             try:
-                objects.decode(b"" if isinstance(data, PerfError) else data, key_id(key))
-            except FormatError as error:
+                if isinstance(data, PerfError):
+                    raise data
+                objects.decode(data, key_id(key))
+            except PerfError as error:
                 yield key, FormatError(f"{error.message}; nothing refers to it: it may have been an index")
 
     def index_at(self, row: Listed, others: set[str]) -> Index | None:
@@ -272,8 +274,7 @@ class Store:
         of objects that are not whole, or too large to look. FormatError where it is damaged or may have been one."""
         if hidden := hidden_key(row.key):
             raise FormatError(objects.folder_in_place(hidden))
-        data = self.read_beginning(row) if is_object_key(row.key) else None
-        if data is None:
+        if not is_object_key(row.key) or (data := self.read_beginning(row)) is None:
             return None
         if data.startswith(NOTE_LIST):
             self.check_list(row.key)

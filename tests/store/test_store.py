@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -221,6 +222,26 @@ def test_what_is_too_large_to_be_an_index_is_named_and_not_read() -> None:
     ((key, found),) = Store(storage).indexes()
     assert key == object_key(VERSION)
     assert isinstance(found, FormatError)
+
+
+class _Unreadable(MemoryStorage):
+    """Tells how objects begin, and then does not answer any more."""
+
+    def read(self, key: str) -> Stored:
+        raise StorageError(f"{key} cannot be read: the disk does not answer")
+
+    def read_range(self, key: str, offset: int, length: int) -> bytes:
+        return super().read(key).data[offset : offset + length]
+
+
+def test_what_cannot_be_read_is_not_called_damaged() -> None:
+    storage = _Unreadable()
+    id = Store(storage).put(Object("note", "x", random.Random(1).randbytes(1 << 17)))
+    ((key, error),) = Store(storage).indexes()
+    assert key == object_key(id)
+    assert (
+        str(error) == f"{key} cannot be read: the disk does not answer; nothing refers to it: it may have been an index"
+    )
 
 
 def test_an_index_is_not_written_when_nothing_changes(store: Store, storage: MemoryStorage) -> None:
