@@ -211,8 +211,7 @@ class Plugins:
     def emit(self, event: str, **arguments: Any) -> list[Mapping[str, Any]]:
         """Tell an event to everybody who listens, and give the answers; failures are warnings."""
         answers: list[Mapping[str, Any]] = []
-        observers = self.observing(event)
-        if not observers:  # the usual case, which needs nothing of observers
+        if not (observers := self.observing(event)):  # the usual case, which needs nothing of observers
             return answers
         from perfcore.plugins.observers import accepted, harmless
 
@@ -332,8 +331,9 @@ def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
         return PluginError(f"the command {name} is not installed", hint=f"pip install {distribution}")
     import shutil
 
-    if kind == "collector" and shutil.which(name):
-        return PluginError(f"there is no collector {name!r}", hint="name one first: perf collect time -- COMMAND")
+    if kind == "collector" and known and shutil.which(name):
+        hint = f"name one first: perf collect {min(known, key='time'.__ne__)} -- COMMAND"
+        return PluginError(f"there is no collector {name!r}", hint=hint)
     hint = nearest(name, known) or (f"there are {', '.join(known)}" if known else f"no {kind} is installed")
     if distribution := name.rpartition(":")[0]:
         return PluginError(f"there is no {kind} {name!r}", hint=f"install its distribution: pip install {distribution}")

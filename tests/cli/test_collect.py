@@ -46,6 +46,8 @@ def test_a_command_without_its_collector_is_no_plugin_to_install(here: Here, wor
     (here.path / "run").chmod(0o755)
     done = here.perf("collect", *words, code=5)
     assert "name one first: perf collect time -- COMMAND" in done.err
+    without_time = here.perf("collect", *words, code=5, env={"PERF_DISABLED_PLUGINS": "time"})
+    assert "name one first: perf collect bench -- COMMAND" in without_time.err
     assert "distribution" not in done.err
 
 

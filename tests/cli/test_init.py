@@ -26,6 +26,12 @@ def test_the_next_command_is_one_of_a_collector_that_is_there(bare: Here) -> Non
     bare.git("commit", "--quiet", "--allow-empty", "-m", "First")
     assert "(measure: perf collect bench -- COMMAND)" in bare.perf("status", env=without_time).out
     assert "(measure: perf collect time -- COMMAND)" in bare.perf("status").out
+    bare.git("commit", "--quiet", "--allow-empty", "-m", "Second")
+    assert "measure once: perf collect bench --add" in bare.perf("check", "--collect", env=without_time, code=3).err
+    for words in (("check",), ("check", "all"), ("history",), ("check", "--calibrate")):
+        assert "perf collect bench --" in bare.perf(*words, env=without_time, code=3).err, words
+    compared = bare.perf("compare", "HEAD~1", "HEAD", env=without_time, code=9)
+    assert "perf collect bench --version 'HEAD~1' --version HEAD" in compared.err
 
 
 def test_it_works_from_a_folder_below_the_root(bare: Here) -> None:

@@ -67,7 +67,7 @@ def calibrate(task: CalibrationTask) -> CalibrationResult:
     if not selected:
         raise NotFoundError(
             "no command was measured for two versions: there is nothing to try the checks on",
-            hint="perf collect time --all --add -- COMMAND",
+            hint=f"perf collect {repository.plugins.usual_collector()} --all --add -- COMMAND",
         )
     if segmenting is not None:
         selected = history.scan_series(repository, selected, segmenting, thresholds.thresholds_of(repository))

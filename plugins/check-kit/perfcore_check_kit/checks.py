@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from perfcore.store.lookup import Ref
 
 _UNMEASURED = "none of these versions has a profile that can be compared"
-_MEASURE = "perf collect time --all --add -- COMMAND"
 
 
 class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,7 +190,8 @@ class _Run(msgspec.Struct, frozen=True):
             part = frozenset(v.id for v in target.part.of(repository, series_of.branch_versions(lines)))
             lines, scan = series_of.restricted(lines, part), scan and replace(scan, key="")
         if not lines:
-            raise NotFoundError(_UNMEASURED, hint=_MEASURE)
+            collector = repository.plugins.usual_collector()
+            raise NotFoundError(_UNMEASURED, hint=f"perf collect {collector} --all --add -- COMMAND")
         # A check that the user named scans short histories, too.
         long = [line for line in lines if scan and (options.method or len(line.versions) >= history.SHORT)]
         findings = self._of_scan(scan, long, ancestors) if scan else Findings()
@@ -356,7 +356,7 @@ def _way_to_measure(repository: Repository, version: str) -> str:
     if any(entries for _, entries in repository.walk(version)):
         return f"measure it with its baseline: perf check {'' if is_head else f'{version[:10]} '}--collect"
     option = "" if is_head else f"--version {version[:10]} "
-    return f"measure and register it: perf collect time {option}--add -- COMMAND"
+    return f"measure and register it: perf collect {repository.plugins.usual_collector()} {option}--add -- COMMAND"
 
 
 def _newest(line: ConfigHistory) -> str:

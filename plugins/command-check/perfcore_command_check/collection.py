@@ -71,9 +71,10 @@ def _collect_stored(history: History, versions: tuple[str, str], listener: Liste
         for command in stored_commands.of_version(repository, version):
             commands.setdefault(command.config_id, command)
     if not commands:
+        collector = repository.plugins.usual_collector()
         raise NotFoundError(
             "nothing says what to measure: the configuration has no jobs, and no earlier version was measured",
-            hint="write bins into .perfcore.yml, or measure once: perf collect time --add -- COMMAND",
+            hint=f"write bins into .perfcore.yml, or measure once: perf collect {collector} --add -- COMMAND",
         )
     building = configured_build(repository)
     ordered = sorted(commands.values(), key=lambda command: repr(sorted(command.schedule.items())))

@@ -82,9 +82,9 @@ class StoredComparison:
     def conclusion(self) -> str:
         return report_text.conclusion(self.outcome)
 
-    def hints(self, collectors: Mapping[str, str] = EMPTY) -> Iterator[str]:
+    def hints(self, collectors: Mapping[str, str] = EMPTY, *, usual_collector: str = "time") -> Iterator[str]:
         """Which version has nothing stored, and the command that measures it, or decides what is inconclusive. For the
-        latter, `collectors` are those of the configurations."""
+        latter, `collectors` are those of the configurations; what nothing stored says is measured by the usual one."""
         names = [shlex.quote(side.name) for side in self.sides]
         for side in self.sides:
             if not side.profiles:
@@ -97,7 +97,7 @@ class StoredComparison:
             yield f"to measure both versions, interleaved: perf check {' '.join(names)} --collect"
         else:
             versions = " ".join(f"--version {name}" for name in names)
-            yield f"to measure both versions, interleaved: perf collect time {versions} --add -- COMMAND"
+            yield f"to measure both versions, interleaved: perf collect {usual_collector} {versions} --add -- COMMAND"
 
     def as_json(self) -> dict[str, Any]:
         """The form of `docs/schemas/compare-stored.json`."""

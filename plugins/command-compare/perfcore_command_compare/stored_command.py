@@ -77,7 +77,8 @@ def run(
         outputs.print(console, comparison.outcome, comparison.as_json)
     reports = outputs.write(console, comparison.outcome, comparison.as_json)
     send(console, [*reports], failing=bool(comparison.exit_code))
-    for hint in comparison.hints(collectors_of(console.history.repository, comparison.outcome)):
+    collectors = collectors_of(console.history.repository, comparison.outcome)
+    for hint in comparison.hints(collectors, usual_collector=console.plugins.usual_collector()):
         console.note(hint)
     # Damage, which may be why nothing was compared, has an exit code of its own.
     if comparison.exit_code and (comparison.outcome.compared or not console.history.repository.left_out):

@@ -26,7 +26,8 @@ def branch(repository: Repository, head: str | None) -> list[ConfigHistory]:
             hint="perf collect stores it; `perf show` and `perf diff` take imported profiles without one",
         )
     if not lines:
-        raise NotFoundError("no version here has a profile", hint="perf collect time --all --add -- COMMAND")
+        collector = repository.plugins.usual_collector()
+        raise NotFoundError("no version here has a profile", hint=f"perf collect {collector} --all --add -- COMMAND")
     return lines
 
 
