@@ -73,10 +73,12 @@ def collect(
     with contextlib.nullcontext() if dry_run else announced(store, None):
         if expire is not None:
             cutoff = max(Cutoff(time.time_ns() - int(expire * 1e9)), retention.read(store), key=lambda c: c.before)
-            outdated = _outdated(store, cutoff)  # before the cutoff is in force: a command that fails changes nothing
+            # All is read before the cutoff is in force: a command that fails changes nothing.
+            outdated = _outdated(store, cutoff)
             expired = [(i.version, e) for i in outdated.values() for e in i.live if cutoff.covers(e)]
             if not dry_run:
-                _expire(store, outdated, expired, retention.extend(store, cutoff), listener)
+                needed = sorted(_needed(store, {entry for _, entry in expired}))
+                _expire(store, outdated, needed, retention.extend(store, cutoff), listener)
         listener.progress(0, 0, "looking for garbage")
         declared = sets.declared(repository.plugins)
         swept = sweep(store, time.time_ns() - int(grace * 1e9), declared, dry_run=dry_run)
@@ -99,13 +101,12 @@ def _outdated(store: Store, cutoff: Cutoff) -> dict[str, Index]:
 
 
 def _expire(
-    store: Store, outdated: Collection[str], expired: Iterable[tuple[str, Entry]], cutoff: Cutoff, listener: Listener
+    store: Store, outdated: Collection[str], needed: Collection[str], cutoff: Cutoff, listener: Listener
 ) -> None:
-    """Take what the cutoff covers off the outdated indexes."""
+    """Take what the cutoff covers off the outdated indexes. `needed` are the ids of all objects of its profiles."""
     if not outdated:
         return
     # Their grace begins now: who is reading or joining these indexes at this moment still refers to them.
-    needed = sorted(_needed(store, {entry for _, entry in expired}))
     listener.progress(0, len(needed), "objects")
     if hasattr(store.storage, "rewrite"):
         keys = [object_key(id) for id in needed]
@@ -118,14 +119,15 @@ def _expire(
 
 
 def _needed(store: Store, entries: Iterable[Entry]) -> set[str]:
-    """The ids of all objects of profiles, as far as they are there."""
+    """The ids of all objects of profiles, as far as they are there. Of a damaged profile it is itself alone."""
     listed = {key_id(row.key) for row in store.storage.list(OBJECTS) if is_object_key(row.key)}
     ids = {id for entry in entries for id in (entry.profile, *entry.tables)}
     for key, data in store.read_many(object_key(id) for id in {entry.profile for entry in entries} & listed):
         try:
-            if not isinstance(data, PerfError):
-                content = opened(key_id(key), data, "profile").content
-                ids.update(codec.piece_ids(content, f"profile {key_id(key)}"))
+            if isinstance(data, PerfError):
+                raise data  # what it needs is unknown, and would be collected at once
+            content = opened(key_id(key), data, "profile").content
+            ids.update(codec.piece_ids(content, f"profile {key_id(key)}"))
         except FormatError:
             continue
     return ids & listed

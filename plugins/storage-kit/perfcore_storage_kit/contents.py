@@ -9,11 +9,13 @@ import attrs
 from perfcore.errors import PerfError
 from perfcore.hookspecs import Listed
 from perfcore.store.store import Store
+from perfcore_storage_kit.errors import UnreachableError
 from perfcore_storage_kit.parallel import of_each
 
 _MOST = 64 << 20  # bytes that are held: the profiles of some ten thousand versions. What is beyond is read again
 _BATCH = 512  # keys that are asked for together
 _BATCH_BYTES = 16 << 20  # the same for their bytes
+_FAILURES = 3  # in a row: a network that fails for a moment is back by then
 _LARGE = 1 << 16  # bytes: of what is larger, the beginning is read (`Store.read_beginning`)
 
 
@@ -32,14 +34,21 @@ class Contents:
             self.room -= len(data)
 
     def read(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes | PerfError]]:
-        """Keys with their bytes in any order, as `Store.read_many` gives them."""
+        """Keys with their bytes in any order, as `Store.read_many` gives them. Where a server cannot be reached for
+        several keys in a row, the error is raised: each would wait for it anew."""
         unread = []
         for key in dict.fromkeys(keys):
             if key in self._held:
                 yield key, self._held[key]
             else:
                 unread.append(key)
-        yield from self.store.read_many(unread)
+        failures = 0
+        for key, data in self.store.read_many(unread):
+            if not isinstance(data, UnreachableError):
+                failures = 0
+            elif (failures := failures + 1) == _FAILURES:
+                raise data
+            yield key, data
 
     def beginnings(
         self, rows: Iterable[Listed], is_wanted: Callable[[str, bytes], bool] = lambda key, data: False

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 from perfcore_storage_kit.contents import Contents
+from perfcore_storage_kit.errors import UnreachableError
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.digests import sha1
 from perfcore.errors import StorageError
 from perfcore.hookspecs import Stored
 from perfcore.store import objects
-from perfcore.store.store import OBJECTS, Store
+from perfcore.store.store import OBJECTS, Store, object_key
 
 
 class Counting(MemoryStorage):
@@ -87,6 +88,30 @@ def test_a_storage_that_can_be_asked_for_several_at_once_is() -> None:
     for number in range(4):
         put(Store(storage), 200_000, number)
     assert len(list(Contents(Store(storage)).beginnings(storage.list(OBJECTS)))) == 4
+
+
+def test_a_server_that_cannot_be_reached_is_not_asked_for_every_key() -> None:
+    class Gone(Counting):
+        is_back = ""
+
+        def read(self, key: str) -> Stored:
+            stored = super().read(key)
+            if key == self.is_back:
+                return stored
+            raise UnreachableError("nobody is there")
+
+    storage = Gone()
+    store = Store(Counting())
+    ids = [put(store, 400, number) for number in range(40)]
+    for row in store.storage.list(OBJECTS):
+        storage.create(row.key, store.storage.read(row.key).data)
+    keys = [object_key(id) for id in ids]
+    with pytest.raises(UnreachableError, match="nobody is there"):
+        list(Contents(Store(storage)).read(keys))
+    assert storage.reads.total() == 4  # together with others, and then three alone
+    storage.is_back = keys[2]
+    answers = Contents(Store(storage)).read(keys[:5])
+    assert [isinstance(data, UnreachableError) for _, data in answers] == [True, True, False, True, True]
 
 
 def test_a_key_that_cannot_be_read_ends_it() -> None:

@@ -19,6 +19,7 @@ from obstore.exceptions import (
     UnauthenticatedError,
 )
 from obstore.store import AzureStore, GCSStore, S3Store
+from perfcore_storage_kit.errors import UnreachableError
 from perfcore_storage_kit.parallel import interruptible
 
 from perfcore.errors import StorageError
@@ -186,8 +187,8 @@ class Bucket:
             if "kind: Timeout" in text:
                 matched = re.search(r"https?://([^\s/,]+)", f"{text} {self._endpoint}")
                 host = "its server" if matched is None else printable(matched[1])
-                raise StorageError(f"{self.url} cannot be reached: {host} does not answer") from error
-            raise StorageError(f"{self.url} cannot be reached or used{_reason(text)}") from error
+                raise UnreachableError(f"{self.url} cannot be reached: {host} does not answer") from error
+            raise UnreachableError(f"{self.url} cannot be reached or used{_reason(text)}") from error
 
 
 def _answer(meta: Any, data: bytes) -> Answer:

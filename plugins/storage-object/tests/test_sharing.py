@@ -319,6 +319,31 @@ def test_profiles_are_taken_off_a_bucket_by_several_requests_at_a_time(
         assert requests.most > 1
 
 
+def test_a_profile_that_cannot_be_read_for_a_moment_stops_an_expiry(
+    clones: list[Project], environment: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows what it needs, whose grace is to begin."""
+    project, _ = clones
+    key = object_key(register(project, 100))
+    project.perf("push", "shared")
+    asked = Counter[str]()
+
+    def note(command: str, path: str) -> None:
+        asked[command] += path.endswith(key)
+        # Once it was looked whether it is an index: together with others and alone, five times each.
+        if command == "GET" and path.endswith(key) and 1 < asked[command] <= 11:
+            raise ConnectionResetError
+
+    with passing(environment["AWS_ENDPOINT_URL"], note=note) as address:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        project.use_home(monkeypatch)
+        repository = open_repository(project.path).repository
+        with pytest.raises(StorageError, match="cannot be reached"):
+            upkeep.collect(repository, "shared", expire=30 * upkeep.DAY)
+        assert not [name for name in objects(url) if name.startswith("retention/")]
+    assert "removed 1 profile" in project.perf("remote", "gc", "shared", "--expire", "30d").err
+
+
 def test_retention_on_a_bucket_keeps_what_is_tagged_or_of_a_set(clones: list[Project], url: str) -> None:
     project, other = clones
     old, tagged = register(project, 100), register(project, 200)  # made long ago, by their time

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import attrs
 import pytest
+from perfcore_storage_kit.errors import UnreachableError
 from perfcore_storage_object.bucket import Bucket
 from perfcore_testing.processes import PATIENCE
 from perfcore_testing.project import Project
@@ -58,7 +59,8 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
         thread = threading.Thread(target=server.serve)
         thread.start()
         yield server
-        listening.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):  # a test did it
+            listening.shutdown(socket.SHUT_RDWR)
         thread.join()
 
 
@@ -67,7 +69,7 @@ def test_reading_from_a_silent_server_ends_and_names_it(silent: Silent, answer: 
     silent.answer = answer
     bucket = Bucket("s3://bucket/folder", patience=0.05)
     for read in (lambda: bucket.get("name"), lambda: list(bucket.list(""))):
-        with pytest.raises(StorageError) as error:
+        with pytest.raises(UnreachableError) as error:
             read()
         assert str(error.value) == f"s3://bucket/folder cannot be reached: {silent.host} does not answer"
 
@@ -75,6 +77,13 @@ def test_reading_from_a_silent_server_ends_and_names_it(silent: Silent, answer: 
 def test_a_small_write_to_a_silent_server_ends(silent: Silent) -> None:
     with pytest.raises(StorageError, match=f"{silent.host} does not answer"):
         Bucket("s3://bucket/folder", patience=0.05).create("name", b"body")
+
+
+def test_a_server_that_refuses_connections_cannot_be_reached(silent: Silent) -> None:
+    silent.socket.shutdown(socket.SHUT_RDWR)
+    silent.socket.close()
+    with pytest.raises(UnreachableError):
+        Bucket("s3://bucket/folder").get("name")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
