@@ -22,6 +22,7 @@ from perfcore import files
 from perfcore.errors import StorageError
 from perfcore.named_tuple import NamedTuple
 from perfcore.text import clip, printable
+from perfcore_storage_git import ssh
 from perfcore_storage_git.keys import Held, held
 from perfcore_storage_git.settings import GitStorageSettings
 
@@ -363,6 +364,8 @@ class Mirror:
         if self._environment is None:
             variables = {name: text for name, text in os.environ.items() if name not in _OF_A_REPOSITORY}
             variables |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+            if not _is_folder(self.settings.url):
+                variables |= ssh.limited(variables)
             count = int(variables.get("GIT_CONFIG_COUNT") or 0)
             settings = list(self._settings_of_repository())
             for number, (key, value) in enumerate(settings, count):
