@@ -43,6 +43,7 @@ _PATIENCE = 30.0  # seconds without a byte of an answer, twice; servers begin to
 _UNLIMITED = timedelta(days=1)  # of an answer whose bytes keep coming, on however slow a line
 _LONGEST_WRITE = timedelta(minutes=10)
 _SMALL = 1 << 16  # bytes that even a slow line takes within our patience
+_INVALID_NAME = re.compile(r'(?s)object with invalid path: [^"]*"(.*?)"(?: contained|: Encountered)')
 _MISSING_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 
 
@@ -184,6 +185,12 @@ class Bucket:
                 raise StorageError(f"{self.url}: there are no credentials for it", hint=_HINTS[self.scheme]) from error
             if isinstance(error, PermissionDeniedError | UnauthenticatedError) or "403 Forbidden" in text:
                 raise StorageError(f"{self.url}: refused{_reason(text)}", hint=_HINTS[self.scheme]) from error
+            if matched := _INVALID_NAME.search(text):
+                raise StorageError(
+                    f"{self.url} cannot be listed: an object there has a name that is not supported, "
+                    f"'{clip(printable(matched[1]), 200)}'",
+                    hint="remove that object, or keep the profiles in a folder of their own",
+                ) from error
             if "kind: Timeout" in text:
                 matched = re.search(r"https?://([^\s/,]+)", f"{text} {self._endpoint}")
                 host = "its server" if matched is None else printable(matched[1])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -140,6 +143,23 @@ def test_objects_that_are_no_keys_are_left_alone(environment: dict[str, str], ur
     assert list(storage.list("")) == []
     with pytest.raises(KeyMissingError):
         storage.read("objects/short")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("a//b", "a//b"), ("../b", "../b"), ("/b", "/b"), ("a/\x1b[31mb", "a/\\x1b[31mb"), ('a"//b', 'a"//b')],
+)
+def test_a_name_that_cannot_be_listed_is_named(
+    environment: dict[str, str], url: str, tmp_path: Path, name: str, shown: str
+) -> None:
+    server, folder = environment["AWS_ENDPOINT_URL"].removeprefix("http://"), url.removeprefix("s3://")
+    with contextlib.closing(http.client.HTTPConnection(server)) as connection:
+        connection.request("PUT", f"/{urllib.parse.quote(f'{folder}/{name}', safe='')}".replace("%2F", "/", 1), b"x")
+        assert connection.getresponse().status == 200
+    with pytest.raises(StorageError) as error:
+        ObjectStorage(tmp_path, ObjectStorageSettings(url=url)).list("")
+    assert f"{url} cannot be listed: an object there has a name that is not supported" in str(error.value)
+    assert f"/{shown}'" in str(error.value)
 
 
 def test_a_bucket_that_is_not_there_is_told(environment: dict[str, str], project: Project) -> None:
