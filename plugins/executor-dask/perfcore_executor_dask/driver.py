@@ -107,6 +107,7 @@ class _Submission:
 
         cancelled: Any = distributed.Event(self.name, client=self.client)  # type: ignore[no-untyped-call]
         self.client.subscribe_topic(self.name, self._heard)
+        is_silent = False
         try:
             while self.waiting or self.running:
                 # In their order, one on a machine: a session that waits for the machine would hold a worker.
@@ -118,11 +119,15 @@ class _Submission:
                 if any(answer.profile is not None for answer in answers):
                     self.machines.measured += 1
                 yield from answers
+        except TimeoutError:
+            is_silent = True
+            raise
         finally:
-            with contextlib.suppress(OSError, ValueError, RuntimeError):  # a scheduler that is gone has no tasks
-                cancelled.set()
-                self.client.cancel([share.task for share in self.running if share.task is not None], force=True)
-                self.client.unsubscribe_topic(self.name)
+            if not is_silent:  # or these would wait for good
+                with contextlib.suppress(OSError, ValueError, RuntimeError):  # a scheduler that is gone has no tasks
+                    cancelled.set()
+                    self.client.cancel([share.task for share in self.running if share.task is not None], force=True)
+                    self.client.unsubscribe_topic(self.name)
 
     def _free_machine(self) -> Machine | None:
         """A machine for the next session; None while it has to wait for one before it."""

@@ -28,7 +28,7 @@ class DaskSettings:
     )
     remote: str = option("", help="The URL of a git repository that workers clone, instead of trees in the plan.")
     retries: int = option(2, help="How often a session is measured again whose worker was lost.", minimum=0)
-    patience: float = option(60.0, help="How long a worker is waited for.", unit="s", minimum=1)
+    patience: float = option(60.0, help="How long a worker or the scheduler is waited for.", unit="s", minimum=1)
 
 
 @attrs.frozen
@@ -64,8 +64,10 @@ class Machines:
         return chosen
 
     def alive(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the scheduler says of its workers, by their addresses."""
-        workers: Mapping[str, Mapping[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]
+        """What the scheduler says of its workers, by their addresses. TimeoutError where it says nothing in time."""
+        scheduler = self.client.scheduler
+        identity = self.client.sync(scheduler.identity, n_workers=-1, callback_timeout=self.settings.patience)
+        workers: Mapping[str, Mapping[str, Any]] = identity["workers"]
         return workers
 
     def _fitting(self, busy: Collection[str]) -> Sequence[Machine]:

@@ -199,3 +199,20 @@ def test_a_scheduler_that_goes_is_told(tmp_path: Path) -> None:
             list(answers)
     finally:
         cluster.close()
+
+
+def test_a_scheduler_that_says_nothing_more_is_told(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path / "cluster")
+    try:
+        cluster.add("only")
+        assert eventually(cluster.file.exists)
+        client = distributed.Client(scheduler_file=str(cluster.file), timeout=PATIENCE, set_as_default=False)
+        wait_for(client, "only")
+        answers = DaskExecutor(DaskSettings(patience=3), client).submit(sessions(3, LONG))
+        next(answers)
+        cluster.scheduler.send_signal(signal.SIGSTOP)
+        with pytest.raises(NotFoundError, match=r"the scheduler tcp.* does not answer any more"):
+            list(answers)
+    finally:
+        cluster.close()
+    client.close()
