@@ -36,18 +36,18 @@ class Marks:
         self._fail_on = console.repository.config.get("check.fail_on")
 
     def lines(self, version: str) -> list[str]:
-        """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`."""
-        headlines = self.headlines(version)
-        lines = align([("  " + verdict, *cells) for verdict, *cells in map(self.cells, headlines)], right=(1,))
-        return [self.painted(change, line) for change, line in zip(headlines, lines, strict=True)]
+        """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`. Profiles name commands of suites."""
+        headlines, results = self.headlines(version), self.results(version)
+        is_suite = all(c.resource for c in headlines) and len({result.config_id for result in results}) == 1
+        cells = [(f"  {cells[0]}", *cells[1:3], *cells[3 + is_suite :]) for cells in map(self.cells, headlines)]
+        return [self.painted(change, line) for change, line in zip(headlines, align(cells, right=(1,)), strict=True)]
 
     def headlines(self, version: str) -> tuple[Change, ...]:
         """What became better or worse with a version, and the contracts that it breaks."""
         return headlines(self.results(version), self._fail_on)
 
     def short(self, version: str) -> str:
-        """The same in a few words: `▲ slower +5.2 % cpu sort big.txt; ✗ broken cpu <= 1 ms sort big.txt`; nothing where
-        nothing is known."""
+        """The same in a few words: `▲ slower +5.2 % cpu sort big.txt; ✗ broken cpu <= 1 ms sort big.txt`, or none."""
         headlines = self.headlines(version)
         groups = ([change for change in headlines if bool(change.contract) == agreed] for agreed in (False, True))
         return "; ".join(self._gist(group) for group in groups if group)

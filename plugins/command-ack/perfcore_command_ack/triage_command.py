@@ -122,16 +122,18 @@ def _list(console: Console, prefixes: Sequence[str], *, only_open: bool, as_json
         return
     if not changes:
         console.say("no change waits for a decision" if only_open else "no stored check has a change: `perf check all`")
-    rows = fitted([_cells(each) for each in changes], console.width, cut=(_REMARK, _WORDS))
+    if command := report_text.shared_command([each.change for each in changes]):
+        console.line(printable(command))
+    rows = fitted([_cells(each, command) for each in changes], console.width, cut=(_REMARK, _WORDS))
     for each, line in zip(changes, align(rows), strict=True):
         console.line(console.paint(line, _COLORS.get(each.state, "dim")))
         for text in map(_log_line, each.log if prefixes else ()):
             console.line(f"  {text}")
 
 
-def _cells(each: TriagedChange) -> tuple[str, ...]:
+def _cells(each: TriagedChange, shared: str) -> tuple[str, ...]:
     target = f"at {each.change.target}"
-    words = triage.in_words(each.change).removesuffix(target).rstrip()
+    words = triage.in_words(each.change).removesuffix(target).rstrip().removesuffix(f" {shared}")
     return each.change.id[:_ID], printable(each.state), printable(words), printable(target), _remark(each)
 
 

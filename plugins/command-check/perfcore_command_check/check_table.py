@@ -37,8 +37,8 @@ def lines(
 ) -> list[str]:
     """A table: primary metrics with their companions beside them, the named `metrics`, and others that changed by
     themselves; all where `everything` is wanted or there are no primary ones. Ids of `always` have a row. Of a suite,
-    what is unchanged is only counted. An id is that by which people accept a change. Long names are cut where a
-    terminal has only so many columns."""
+    what is unchanged is only counted. An id is that by which people accept a change. A command of all rows is above
+    them. Long names are cut where a terminal has only so many columns."""
     everything = everything or not any(change.primary for change in changes)
     visible = list(changes) if everything else companions.shown(changes, always=always, metrics=metrics)
     leading = companions.leaders(changes)
@@ -47,18 +47,22 @@ def lines(
     selected = [c for c in listed if everything or not (c.resource and c.kind == "same")]
     silent = {id for id, standing in standings.items() if standing.silences}
     named = [c.id for c in selected if everything or (c.kind in CHANGED and c.id not in silent)]
-    head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
+    shared = report_text.shared_command(selected)
+    command = "" if shared and all(change.label == shared for change in selected) else "command"
+    head = ("", "metric", "baseline", "", "target", "", "change", "interval", command, "id" if named else "", "")
     rows: list[tuple[str, ...]] = [head]
     rows += [
         _row(
             change,
+            "" if change.label == shared else printable(change.label),
             change.id[:_ID] if change.id in named else "",
             standings.get(change.id),
             "" if everything else companions.beside(change, leading, followers),
         )
         for change in selected
     ]
-    text = _table(rows, columns) if len(rows) > 1 else []
+    text = [printable(shared)] if shared else []
+    text += _table(rows, columns) if len(rows) > 1 else []
     if len(selected) < len(listed):
         text.append(f"{plural(len(listed) - len(selected), 'benchmark')} unchanged: --verbose lists them")
     text += filter(None, [companions.hidden(changes, visible)])
@@ -83,7 +87,7 @@ def _table(rows: Sequence[tuple[str, ...]], columns: int | None) -> list[str]:
     return stacked
 
 
-def _row(change: Change, id: str, standing: Standing | None, beside: str) -> tuple[str, ...]:
+def _row(change: Change, command: str, id: str, standing: Standing | None, beside: str) -> tuple[str, ...]:
     interval = ""
     if change.low is not None and change.high is not None:
         interval = f"{percent(change.low)} to {percent(change.high)}"
@@ -96,7 +100,7 @@ def _row(change: Change, id: str, standing: Standing | None, beside: str) -> tup
         quantity(change.target_value, change.unit),
         percent(change.ratio) if change.ratio is not None else "-",
         interval,
-        printable(change.label),
+        command,
         printable(id),
         ", ".join(filter(None, (_remark(change, standing), beside))),
     )

@@ -24,7 +24,7 @@ def test_metrics_that_changed_with_the_primary_one_stand_beside_it() -> None:
     assert shown(CPU, WALL, MEMORY) == ["c"]
     _, row = check_table.lines([CPU, WALL, MEMORY], [], everything=False)
     assert row.endswith("with wall +100.0 %, max_rss +100.0 %")
-    assert len(check_table.lines([CPU, WALL, MEMORY], [], everything=True)) == 4
+    assert len(check_table.lines([CPU, WALL, MEMORY], [], everything=True)) == 5, "command, head, and three rows"
 
 
 def test_the_metrics_of_each_machine_stand_beside_its_own_change() -> None:
@@ -33,7 +33,7 @@ def test_the_metrics_of_each_machine_stand_beside_its_own_change() -> None:
         [replace(each, environments=(machine,), ratio=ratio) for each in (CPU, WALL)]
         for machine, ratio in (("old", 1.5), ("new", 1.25))
     )
-    _, first, second = check_table.lines([*old, *new], [], everything=False)
+    _, _, first, second = check_table.lines([*old, *new], [], everything=False)
     assert first.endswith("with wall +50.0 %")
     assert second.endswith("with wall +25.0 %")
 

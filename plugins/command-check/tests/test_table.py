@@ -114,3 +114,22 @@ def test_hostile_names_are_harmless() -> None:
         lines = check_table.lines([change], [missing], everything=True, standings=accepted)
         assert len(lines) == 3
         assert hostile.unsafe("".join(lines)) == set()
+
+
+def test_a_command_of_all_rows_is_said_once_above_them() -> None:
+    rows = [_change("degradation", id=str(i), resource=f"test_{i}") for i in range(3)]
+    command, head, *lines = check_table.lines(rows, [], everything=False)
+    assert command == "sort big.txt"
+    assert "command" not in head.split()
+    assert [line for line in lines if "test_" in line and "sort" not in line] == lines
+    machine = _change("machine", id="m", label="3 of 3 benchmarks")
+    command, head, *lines = check_table.lines([*rows, machine], [], everything=False)
+    assert (command, "command" in head.split()) == ("sort big.txt", True)
+    assert "3 of 3 benchmarks" in lines[-1]
+
+
+def test_commands_that_tell_rows_apart_stay_in_them() -> None:
+    rows = [_change("degradation", id=label, label=label) for label in ("sort a", "sort b")]
+    head, *lines = check_table.lines(rows, [], everything=False)
+    assert "command" in head.split()
+    assert ["sort a" in lines[0], "sort b" in lines[1]] == [True, True]

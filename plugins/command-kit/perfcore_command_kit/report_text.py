@@ -91,6 +91,13 @@ def conclusion(result: CheckResult) -> str:
     return (result.conclusion.replace("\n", "; ") or conclusions.of_comparisons(result.changes)) + suffix
 
 
+def shared_command(changes: Sequence[Change]) -> str:
+    """The command of all rows of a table, which says it once; empty where it tells rows apart. A change of the machine
+    is of no command."""
+    commands = {change.label for change in changes if change.kind != "machine"}
+    return commands.pop() if len(commands) == 1 and len(changes) > 1 else ""
+
+
 def way_to_decide(changes: Sequence[Change], collectors: Mapping[str, str] = EMPTY) -> str:
     """The command that decides that of these comparisons of two versions which differs most, where more runs would
     decide it; empty where there is none, or a regression to be looked at first. `collectors` are those of the
