@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
-from perfcore_check_kit import checks, target
+from perfcore_check_kit import checks, machine_names, target
 from perfcore_check_kit.checks import CheckOptions
 from perfcore_check_kit.run_values import MACHINE
 from perfcore_check_kit.target import CheckTarget, Range
@@ -251,8 +251,9 @@ def _metrics(outcome: CheckResult, names: Sequence[str]) -> Sequence[str]:
 
 
 def _print(console: Console, outcome: CheckResult, metrics: Sequence[str], *, everything: bool, verbose: bool) -> None:
+    changes = machine_names.in_changes(console.repository, outcome.changes, outcome.versions)
     rows = check_table.lines(
-        outcome.changes,
+        changes,
         outcome.unpaired,
         everything=everything,
         always={change.id for change in outcome.failing},
@@ -263,7 +264,7 @@ def _print(console: Console, outcome: CheckResult, metrics: Sequence[str], *, ev
     for line in rows:
         console.line(_painted(console, line))
     if verbose:
-        for line in _evidence(outcome.changes):
+        for line in _evidence(changes):
             console.line(line)
     if outcome.changes or outcome.unpaired:
         console.line()

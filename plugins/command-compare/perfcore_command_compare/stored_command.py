@@ -8,12 +8,14 @@ from typing import Any
 
 import attrs
 import typer
+from perfcore_check_kit import machine_names
 from perfcore_command_check.reporting import TABLE, Reports, send
 from perfcore_command_kit.report_text import collectors_of, decided
 from perfcore_command_show import context, views
 
 from perfcore.cli.console import Console
 from perfcore.model import ViewData
+from perfcore.model.record import replace
 from perfcore_command_compare import stored, stored_table
 from perfcore_command_compare.stored import StoredComparison
 
@@ -70,9 +72,9 @@ def run(
     )
     console.clear_progress()
     if shown is not None:
-        shown.draw(console, comparison)
+        shown.draw(console, _with_machine_names(console, comparison))
     elif outputs.format == TABLE:
-        _print_table(console, comparison, everything=everything, verbose=verbose)
+        _print_table(console, _with_machine_names(console, comparison), everything=everything, verbose=verbose)
     else:
         outputs.print(console, comparison.outcome, comparison.as_json)
     reports = outputs.write(console, comparison.outcome, comparison.as_json)
@@ -83,6 +85,12 @@ def run(
     # Damage, which may be why nothing was compared, has an exit code of its own.
     if comparison.exit_code and (comparison.outcome.compared or not console.history.repository.left_out):
         raise typer.Exit(comparison.exit_code)
+
+
+def _with_machine_names(console: Console, comparison: StoredComparison) -> StoredComparison:
+    outcome = comparison.outcome
+    changes = machine_names.in_changes(console.history.repository, outcome.changes, outcome.versions)
+    return attrs.evolve(comparison, outcome=replace(outcome, changes=changes))
 
 
 def _print_table(console: Console, comparison: StoredComparison, *, everything: bool, verbose: bool) -> None:

@@ -77,9 +77,10 @@ def _row(change: Change, accepted: Collection[str], several: bool) -> tuple[str,
 
 
 def _name(change: Change, several: bool) -> str:
-    """`cpu of parse`; with its command where `several` commands have rows."""
+    """`cpu of parse`; with its command where `several` commands have rows, and the machine if several measured."""
     command = f" ({printable(change.label)})" if several and change.resource else ""
-    return f"{printable(change.metric)} of {printable(change.resource or change.label)}{command}"
+    machine = f" on {verdict_text.environment(change.environments[0])}" if len(change.environments) == 1 else ""
+    return f"{printable(change.metric)} of {printable(change.resource or change.label)}{command}{machine}"
 
 
 def _why(reason: str, changes: Sequence[Change]) -> str:

@@ -206,3 +206,25 @@ def test_a_table_fits_a_terminal_of_80_columns(releases: Project) -> None:
     rows = lines(attrs.evolve(comparison, outcome=long), everything=True, all_metrics=True, columns=80)
     assert max(map(len, rows)) <= 80
     assert sum("…" in row for row in rows) == 8
+
+
+def on(host: str, digit: str, center: float, seed: int) -> Profile:
+    return replace(program(center, seed, "zip"), machine={"host": host}, environment_id=f"1:{digit * 40}")
+
+
+@pytest.mark.parametrize("hosts", [("old.example.org", "new.example.org"), ("old.example.org", "old.example.org")])
+def test_machines_have_their_names_where_these_tell_them_apart(project: Project, hosts: tuple[str, str]) -> None:
+    old, new = hosts
+    release(project, "v1", on(old, "1", 5e6, 1), on(new, "2", 5e6, 2))
+    release(project, "v2", on(old, "1", 6e6, 3), on(new, "2", 7e6, 4))
+    names = ("1:1111111111", "1:2222222222") if old == new else hosts
+    rows = [line for line in project.perf("compare", "v1", "v2", code=1).lines if line.startswith("slower")]
+    assert {row.split(" on ")[-1] for row in rows} == set(names)
+    rows = [line for line in project.perf("check", code=1).lines if line.startswith("slower")]
+    assert {row.split("on ")[-1] for row in rows} == set(names)
+    ids = {id for row in project.perf("check", "--json", code=1).json["changes"] for id in row["environments"]}
+    assert ids == {f"1:{'1' * 40}", f"1:{'2' * 40}"}
+    release(project, "v3", on("other.example.org", "3", 5e6, 5))
+    history = project.perf("history").out
+    assert "→ other.example.org): not compared" in history
+    assert all(name in history for name in names)

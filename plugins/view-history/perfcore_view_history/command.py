@@ -6,6 +6,7 @@ import functools
 from typing import Annotated
 
 import typer
+from perfcore_check_kit import machine_names
 from perfcore_command_kit.options import Benchmarks, Browse, Force, Output
 from perfcore_command_kit.sources import VersionSources
 from perfcore_command_kit.view_options import TakesViewOptions, view_options
@@ -14,7 +15,7 @@ from perfcore_command_show import context, views
 from perfcore.cli.console import Console
 from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.errors import UsageError
-from perfcore.model import ViewData
+from perfcore.model import MetricHistory, ViewData
 from perfcore_view_history import query as queries
 from perfcore_view_history.query import HistoryQuery
 
@@ -114,9 +115,15 @@ def history(
         console.output_to(output, force=force)
         console.json(result.as_json())
         return
+
+    @functools.cache
+    def shown() -> tuple[MetricHistory, ...]:
+        series = load().series
+        return series if as_csv else machine_names.in_histories(repository, series)
+
     data = ViewData(
-        series=lambda: load().series,
-        changes=lambda: tuple(change for series in load().series for change in series.changes),
+        series=shown,
+        changes=lambda: tuple(change for series in shown() for change in series.changes),
         source=VersionSources(repository).read,
         accepted=lambda: load().accepted,
         decided=lambda: load().decided,
