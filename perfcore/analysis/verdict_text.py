@@ -58,5 +58,5 @@ def machine(change: Change) -> str:
 
 
 def environment(id: str) -> str:
-    """The id of an environment, shortened; the name of a machine as it is."""
-    return printable(id[:_ENVIRONMENT] if ":" in id else id) or "unknown"
+    """The id of an environment, shortened; the name of a machine, which is no digest of 40 digits, as it is."""
+    return printable(id if len(id) < 40 else id[:_ENVIRONMENT]) or "unknown"

@@ -1,4 +1,5 @@
-"""Machines by their names, for tables and pages: the host of an environment, or its id where two have one host."""
+"""Machines by their names, for tables and pages: the host of an environment, or its id where another has this host or
+where it is a pool of several."""
 
 from __future__ import annotations
 
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
     from perfcore.model import Change, MetricHistory
     from perfcore.repository.repository import Repository
 
-_COLUMNS = 30  # of a name: two stand in a remark of a table
+_COLUMNS = 30  # of a name: two stand in a remark of a table, and words take it for no id
 
 
 def in_changes(repository: Repository, changes: Sequence[Change], versions: Mapping[str, str]) -> tuple[Change, ...]:
     """The changes with names of machines in their words. `versions` has full ids by their first ten characters."""
     environments = {id for change in changes for id in change.environments}
     labels = {label for change in changes if change.environments for label in (change.baseline, change.target)}
-    profiles: dict[str, str] = {}
+    profiles: dict[str, list[str]] = {}
     for version in sorted(versions[label] for label in labels if label in versions):
         for entry in repository.readable_entries(version):
             if entry.environment_id in environments:
-                profiles[entry.environment_id] = entry.profile
+                profiles.setdefault(entry.environment_id, []).append(entry.profile)
     names = _names(repository, profiles)
     return tuple(_named(change, names) for change in changes)
 
@@ -34,7 +35,8 @@ def in_changes(repository: Repository, changes: Sequence[Change], versions: Mapp
 def in_histories(repository: Repository, histories: Sequence[MetricHistory]) -> tuple[MetricHistory, ...]:
     """The histories with names of machines in their points and changes. One machine needs none."""
     points = [point for history in histories for point in history.points if point.profiles]
-    profiles = {point.environment: point.profiles[-1] for point in points}
+    oldest = {point.environment: point.profiles[0] for point in reversed(points)}
+    profiles = {point.environment: [oldest[point.environment], point.profiles[-1]] for point in points}
     names = _names(repository, profiles) if len(profiles) > 1 else {}
     if not names:
         return tuple(histories)
@@ -48,11 +50,12 @@ def in_histories(repository: Repository, histories: Sequence[MetricHistory]) -> 
     )
 
 
-def _names(repository: Repository, profiles: Mapping[str, str]) -> dict[str, str]:
-    """The host that measured a profile of each environment, where it is that of one environment only."""
-    hosts = {environment: _host(repository, profile) for environment, profile in profiles.items() if environment}
-    counts = Counter(hosts.values())
-    return {environment: host for environment, host in hosts.items() if host and counts[host] == 1}
+def _names(repository: Repository, profiles: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The host that measured these profiles of each environment, where it is one, and that of no other environment."""
+    hosts = {id: {_host(repository, profile) for profile in profiles[id]} for id in profiles if id}
+    counts = Counter(host for own in hosts.values() for host in own)
+    names = {id: own.pop() for id, own in hosts.items() if len(own) == 1}
+    return {id: host for id, host in names.items() if host and counts[host] == 1}
 
 
 def _host(repository: Repository, profile: str) -> str:

@@ -60,11 +60,12 @@ def change_row(view: View, item: ListedChange, *alike: ListedChange) -> Mapping[
     """What a row of a table says of a change, or of several: how many they are, and what all of them have in common.
     Its reasons are those of the first."""
     change, listed = item.change, (item, *alike)
+    noun = "benchmark" if item.row.resource else "command"
     return {
         "change": change,
         "side": "worse" if change.kind in data.WORSE else "better" if change.kind in data.BETTER else "other",
         "sign": "▲" if change.kind in data.WORSE else "▼" if change.kind in data.BETTER else "◆",
-        "title": f"{change.metric} of {plural(len(listed), 'benchmark')}" if alike else sentences.title(item.row),
+        "title": f"{change.metric} of {plural(len(listed), noun)}" if alike else sentences.title(item.row),
         "series": "" if alike else view.link(item.row.path),
         "link": view.link(PagePath(paths.CHANGE, (paths.part(change.id),))) if change.kind in data.REPORTED else "",
         "size": _common(sentences.size_of(one.change) for one in listed),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from msgspec.structs import asdict, replace
-from perfcore_check_kit import labels
+from perfcore_check_kit import labels, machine_names
 from perfcore_view_kit import history_chart
 from perfcore_view_kit.chart import ChartOptions
 from perfcore_view_kit.form import with_minus
@@ -56,7 +56,7 @@ def change_page(view: View) -> Mapping[str, Any]:
         "item": item,
         "heading": f"{sentences.title(row)} at {change.target}",
         "answer": sentences.change(item, version, commits),
-        "facts": _facts(change, item),
+        "facts": _facts(view, change, item),
         "commits": [{"version": commit, "link": _version_link(view, commit)} for commit in commits[:_COMMITS]],
         "is_cut": len(commits) > _COMMITS,
         "moved": [change_row(view, companion) for companion in moved[:_COMPANIONS]],
@@ -105,7 +105,10 @@ def _chart(view: View, at: int, change: Change) -> Markup | None:
     return view.figure(replace(drawn, title="Around the change"), ChartOptions(id="around", height=240))
 
 
-def _facts(change: Change, item: data.ListedChange) -> list[tuple[str, str]]:
+def _facts(view: View, change: Change, item: data.ListedChange) -> list[tuple[str, str]]:
+    if change.environments:
+        versions = {version.id[:10]: version.id for version in view.branch.versions}
+        (change,) = machine_names.in_changes(view.site.repository, [change], versions)
     level = f" at {100 * change.confidence:.3g} %" if change.confidence else ""
     facts = [
         ("Size", sentences.size_of(change)),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+from perfcore_check_kit import machine_names
 from perfcore_check_kit import pairing as pairings
 from perfcore_check_kit.benchmark_pairs import expanded
 from perfcore_check_kit.pair_checks import run_checks
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from perfcore.repository.repository import Repository
 
-_FORMAT = 2  # of the rows, and of what checks answer
+_FORMAT = 3  # of the rows, and of what checks answer
 _SPACE = "comparisons"
 _Stored: TypeAlias = tuple[tuple[Change, ...], tuple[Unpaired, ...]]
 _DECODER = msgspec.msgpack.Decoder(_Stored)
@@ -74,8 +75,9 @@ def _compared(
     renamed = repository.config.get("benchmarks.renamed")
     pairs = list(expanded(pairings.of_versions(repository, baseline.id, target.id), renamed))
     verdicts = run_checks(repository, [pair for pair in pairs if isinstance(pair, Pairing)], lines=lines)
+    changes = [change for verdict in verdicts for change in judged(verdict.changes)]
     return (
-        tuple(change for verdict in verdicts for change in judged(verdict.changes)),
+        machine_names.in_changes(repository, changes, {version.id[:10]: version.id for version in (baseline, target)}),
         tuple(pair for pair in pairs if isinstance(pair, Unpaired)),
     )
 

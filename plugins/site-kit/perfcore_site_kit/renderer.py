@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
+from perfcore_check_kit import machine_names
 from perfcore_view_kit import chart
 from perfcore_view_kit.form import percent, quantity, shown
 from perfcore_view_kit.history_chart import history_chart
@@ -121,8 +122,9 @@ class View:
         """These versions of a series with all their runs, the changes among them, and links to the versions."""
         branch = self.branch
         targets = {point.version.id[:10] for point in points}
+        history = row.history(points, [change for change in row.changes if change.target[:10] in targets])
         return history_chart(
-            row.history(points, [change for change in row.changes if change.target[:10] in targets]),
+            *machine_names.in_histories(self.site.repository, [history]),
             accepted=branch.accepted,
             decided=branch.decided,
             releases=branch.releases,

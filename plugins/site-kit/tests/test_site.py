@@ -163,6 +163,23 @@ def test_machines_that_take_turns_have_a_line_each_and_one_trend(project: Projec
     assert listed.count("|cpu of 2 benchmarks|") == 2
 
 
+@pytest.mark.parametrize("pool", [False, True])
+def test_a_machine_of_one_host_has_its_name(project: Project, pool: bool) -> None:
+    """An environment of several hosts has none."""
+    history = open_repository(project.path)
+    for number in range(12):
+        version, machine = project.commit(f"Change {number}"), number % 2
+        times = [0.01 * 1.3**machine * (1 + run % 3 / 1000) for run in range(5)]
+        host = f"host-{'ab'[machine]}{number if pool else ''}.example.org"
+        made = suite({"parse": times}, unit="s", environment_id=f"1:{machine}" * 20, machine={"host": host})
+        history.register(history.save(made), version)
+    site = Site(open_repository(project.path).repository)
+    page = words(site, PagePath(paths.SERIES, site.branch.series[0].parts))
+    names = ("1:01:01:01:0", "1:11:11:11:1") if pool else ("host-a.example.org", "host-b.example.org")
+    assert f"on {names[1]}, one of 2 machines" in page
+    assert names[0] in page
+
+
 def test_a_machine_is_listed_with_the_versions_that_it_measured(project: Project) -> None:
     history, ids = open_repository(project.path), []
     for number in range(12):
