@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from perfcore_command_publish import engine
-from perfcore_testing.measured import sampled_history
+from perfcore_testing.measured import measure, sampled_history
 from perfcore_testing.pages import violations
 from perfcore_testing.project import Project, new_repository
 
@@ -141,6 +141,23 @@ def test_no_page_has_a_finding_of_axe(window: Any, site: Path, axe: str, width: 
         assert window.problems == []
         assert violations(window, axe) == [], name
         window.problems.clear()  # axe fetches the style, which the policy of the page refuses
+
+
+SIZE_ENDS = """Math.max(...[...document.querySelectorAll('main tbody td')]
+    .filter((cell) => /^[+\\u2212][0-9.]+ %$/.test(cell.textContent.trim()))
+    .map((cell) => cell.getBoundingClientRect().right))"""
+"""Where the sizes of changes end."""
+
+
+def test_a_telephone_shows_the_size_of_a_change_without_scrolling(
+    window: Any, tmp_path: Path, project: Project
+) -> None:
+    measure(project, {"./a-program-of --a-long-name": lambda at: 4_000_000 * (1 + (at >= 6))}, versions=12)
+    engine.publish(open_repository(project.path).repository, tmp_path / "site")
+    window.resize(400, 800)
+    for name in ("index.html", "changes.html"):
+        window.open((tmp_path / "site" / name).as_uri(), DRAWN)
+        assert 100 < window.run(SIZE_ENDS) <= 400, name
 
 
 def test_data_that_are_missing_are_said_where_the_chart_would_be(window: Any, site: Path, tmp_path: Path) -> None:

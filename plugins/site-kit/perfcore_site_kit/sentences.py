@@ -204,9 +204,11 @@ def group(listed: Sequence[ListedChange]) -> str:
     """The changes of one range of versions in a few words."""
     worse = sum(item.change.kind in WORSE for item in listed)
     better = sum(item.change.kind in BETTER for item in listed)
+    is_time = {"worse", "better"}.isdisjoint(verdict_text.word(item.change) for item in listed)
+    slower, faster = ("slower", "faster") if is_time else ("worse", "better")
     machine = sum(item.change.kind == "machine" for item in listed)
     others = len(listed) - worse - better - machine
-    counts = ((worse, "slower"), (better, "faster"), (machine, "of the machine"), (others, "other"))
+    counts = ((worse, slower), (better, faster), (machine, "of the machine"), (others, "other"))
     return ", ".join(f"{count} {name}" for count, name in counts if count)
 
 

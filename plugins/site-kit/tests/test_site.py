@@ -163,6 +163,18 @@ def test_machines_that_take_turns_have_a_line_each_and_one_trend(project: Projec
     assert listed.count("|cpu of 2 benchmarks|") == 2
 
 
+@pytest.mark.parametrize(("unit", "words_of_group"), [("s", "1 slower"), ("B", "1 worse")])
+def test_a_group_calls_its_changes_as_its_rows_do(project: Project, unit: str, words_of_group: str) -> None:
+    history = open_repository(project.path)
+    for number in range(12):
+        version, level = project.commit(f"Change {number}"), 2 if number >= 6 else 1
+        made = suite({"parse": [level * (1000 + run % 3) for run in range(6)]}, unit=unit)
+        history.register(history.save(made), version)
+    listed = words(Site(open_repository(project.path).repository), PagePath(paths.CHANGES))
+    assert f" · {words_of_group}" in listed
+    assert f"| {words_of_group.split()[1]}|" in listed
+
+
 @pytest.mark.parametrize("pool", [False, True])
 def test_a_machine_of_one_host_has_its_name(project: Project, pool: bool) -> None:
     """An environment of several hosts has none."""
