@@ -158,8 +158,10 @@ def _decide(question: Question, settings: PairSettings) -> Verdict:
         return Verdict(kind="cannot tell", evidence=absent, reason=absent)
     if _constant(question, settings):
         return _decide_constants(question)
-    if min(baseline.min(), target.min()) <= 0:
-        return Verdict(kind="cannot tell", evidence=wording.NO_RATIO, reason=wording.NO_RATIO)
+    least = min(baseline.min(), target.min())
+    if least <= 0:
+        reason = wording.ZERO if least == 0 else wording.NO_RATIO
+        return Verdict(kind="cannot tell", evidence=reason, reason=reason)
     fewest = fewest_pairs(settings.alpha) if question.paired else fewest_runs(settings.alpha)
     count = min(len(baseline), len(target))
     if count >= fewest:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from perfcore_check_pair.inference import Estimate
     from perfcore_check_pair.session_spread import SessionSpread
 
-NO_RATIO = "amounts of zero or less have no ratio"
+NO_RATIO = "amounts below zero have no ratio"
+ZERO = "amounts of zero have no ratio: measure longer runs"
 EXACT_SAME = "every run of both sides has this value"
 EXACT_ZERO = "neither side ever varied, and one of them is zero"
 

@@ -205,6 +205,16 @@ def test_exact_values_from_and_to_zero() -> None:
     assert _check({"faults": [-1] * 4}, {"faults": some})["faults"].kind == "cannot tell"
 
 
+@pytest.mark.parametrize(
+    ("least", "reason"),
+    [(0, "amounts of zero have no ratio: measure longer runs"), (-1, "amounts below zero have no ratio")],
+)
+def test_an_amount_without_a_ratio_says_what_decides_it(least: int, reason: str) -> None:
+    """As a sampled run that was too short for one sample."""
+    change = _check({"samples": [least]}, {"samples": [1]})["samples"]
+    assert (change.kind, change.reason) == ("cannot tell", reason)
+
+
 def test_one_constant_side_is_tested_like_any_other() -> None:
     assert _check([5e6] * 12, _scaled(1.1))["cpu"].kind == "degradation"
 
