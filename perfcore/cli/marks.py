@@ -13,7 +13,7 @@ from perfcore.cli.console import Console
 from perfcore.errors import FormatError, PerfError, PluginError
 from perfcore.model import Change
 from perfcore.model.record import replace
-from perfcore.text import align, clip, percent, printable
+from perfcore.text import align, clip, fitted, percent, printable
 
 if TYPE_CHECKING:
     from perfcore.model.decisions import Standing
@@ -40,7 +40,8 @@ class Marks:
         headlines, results = self.headlines(version), self.results(version)
         is_suite = all(c.resource for c in headlines) and len({result.config_id for result in results}) == 1
         cells = [(f"  {cells[0]}", *cells[1:3], *cells[3 + is_suite :]) for cells in map(self.cells, headlines)]
-        return [self.painted(change, line) for change, line in zip(headlines, align(cells, right=(1,)), strict=True)]
+        lines = align(fitted(cells, self._console.width, cut=(2, 3)), right=(1,))
+        return [self.painted(change, line) for change, line in zip(headlines, lines, strict=True)]
 
     def headlines(self, version: str) -> tuple[Change, ...]:
         """What became better or worse with a version, and the contracts that it breaks."""
@@ -83,9 +84,8 @@ class Marks:
     def cells(self, change: Change) -> tuple[str, ...]:
         """Verdict, size, metric, command, and what somebody decided. Of a contract what it says, and no size."""
         size = percent(change.ratio) if change.ratio is not None and not change.contract else ""
-        metric = verdict_text.metric(change)
-        label = clip(printable(change.label), _LABEL)
-        return f"{self._arrow(change)}{verdict_text.word(change)}", size, metric, label, self._remark(change)
+        word, label = f"{self._arrow(change)}{verdict_text.word(change)}", clip(printable(change.label), _LABEL)
+        return word, size, verdict_text.metric(change), label, self._remark(change)
 
     def _arrow(self, change: Change) -> str:
         if self._arrows and change.contract:

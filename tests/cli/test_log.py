@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
+import subprocess
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -44,6 +47,23 @@ def test_short_is_one_line_a_version(history: Here) -> None:
     assert [line.split()[-1] for line in lines] == ["Third", "Second", "First"]
     assert "1 time 1 trace" in lines[0]
     assert " - " in lines[1]
+
+
+def test_names_of_benchmarks_keep_their_ends_on_a_narrow_terminal(here: Here) -> None:
+    names = [f"tests/of/a/module.py::test_of_a_long_name[{'x' * 90}-{end}]" for end in ("one", "two")]
+    for factor in (1, 2):
+        here.commit(f"Times {factor}")
+        here.register(profiles.suite({name: [factor * (5e6 + run) for run in range(8)] for name in names}))
+    here.perf("check", code=1)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "perfcore", "log", "-n", "1"]
+    with subprocess.Popen(command, cwd=here.path, env={**here.env, "COLUMNS": "80"}, stdout=theirs) as running:
+        os.close(theirs)
+        running.wait()
+    lines = [line for line in os.read(ours, 1 << 16).decode().splitlines() if "slower" in line]
+    os.close(ours)
+    assert [line.rstrip("\x1b[0m")[-5:] for line in lines] == ["-one]", "-two]"]
+    assert all("…" in line for line in lines)
 
 
 def test_a_change_shows_behind_many_versions_without_any(here: Here) -> None:

@@ -12,7 +12,7 @@ from perfcore_view_kit.history_chart import decision_on
 from perfcore_view_kit.short_ids import SHORT, positions
 
 from perfcore.analysis import verdict_text
-from perfcore.text import align, clip, encodable, percent, plural, printable, quantity
+from perfcore.text import align, clip, encodable, fitted, percent, plural, printable, quantity
 from perfcore_view_history import sparkline
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _NARROWEST, _WIDEST = 20, 100
 _INDENT = "  "
 _SUBJECT = 50  # as git recommends for the subject of a commit
+_SUBJECT_COLUMN = 5
 _MARKS = {
     "degradation": "^",
     "optimization": "v",
@@ -80,8 +81,9 @@ def _turns(factors: Mapping[str, float]) -> str:
 def _change_lines(series: MetricHistory, subject: ViewData, output: Output) -> list[str]:
     subjects = {point.version.id[:SHORT]: point.version.subject for point in series.points}
     rows = [_row(change, subjects, decision_on(change, subject.accepted, subject.decided)) for change in series.changes]
-    lines = []
-    for change, text in zip(series.changes, align(rows, right=(3, 4)), strict=True):
+    lines, room = [], None if output.width is None else output.width - len(_INDENT)
+    aligned = align(fitted(rows, room, cut=(_SUBJECT_COLUMN,)), right=(3, 4))
+    for change, text in zip(series.changes, aligned, strict=True):
         stands = not change.undone and change.id not in subject.accepted
         color = _COLORS.get(change.kind) if stands else None
         lines.append(_INDENT + (_painted(output, text, color) if color else text))

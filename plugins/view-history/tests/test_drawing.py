@@ -13,6 +13,7 @@ from perfcore_view_kit.history_chart import change_text, finding
 
 from perfcore.model import MetricHistory, ViewData
 from perfcore.model.record import replace
+from perfcore.text import width
 
 
 def shown(*series: MetricHistory, color: bool = False, **settings: Any) -> str:
@@ -28,6 +29,15 @@ def test_the_line_has_a_level_for_each_version_and_a_mark_below_each_change() ->
     assert (marks[2 + 5], marks[2 + 10], marks[2 + 12]) == ("^", "v", "|")
     assert summary == "  15 versions, 9 ms to 12 ms, now 9 ms"
     assert [row.split()[1] for row in rows] == ["slower", "faster", "machine"]
+
+
+def test_a_long_subject_leaves_room_for_the_change() -> None:
+    series = histories.history([1e7, 1e7, 2e7, 2e7], changes=(histories.change(2, ratio=2.0, low=1.9, high=2.1),))
+    points = tuple(replace(point, version=point.version._replace(subject="測試" * 30)) for point in series.points)
+    (line,) = (line for line in shown(replace(series, points=points)).splitlines() if "slower" in line)
+    assert width(line) <= 80
+    assert "+90.0 % to +110.0 %" in line
+    assert "測…測" in line
 
 
 def test_a_change_of_several_versions_says_between_which_it_came() -> None:

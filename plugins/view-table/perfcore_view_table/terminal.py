@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.text import clip, plural, printable, width
+from perfcore.text import clip, fitted, plural, printable, width
 from perfcore_view_table.cells import chunks, for_people, is_number, title
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class _Laid:
         return min(longest, max(_LEAST, self.natural) if self.right else _LEAST)
 
     def fill(self, cell: str) -> str:
-        text = clip(cell, self.width) if self.cut else cell
+        (text,) = fitted([[cell]], self.width, cut=(0,), least=self.width)[0] if self.cut else (cell,)
         blanks = " " * (self.width - width(text))
         return blanks + text if self.right else text + blanks
 
