@@ -432,6 +432,16 @@ def test_a_difference_is_explored_by_keys_alone_on_a_small_dark_screen(window: A
     assert window.problems == []
 
 
+@pytest.mark.parametrize("compared", [False, True])
+def test_a_telephone_shows_the_amounts_that_sort_the_table(window: Any, opened: Opener, compared: bool) -> None:
+    window.resize(400, 800)
+    profile = of({("a_function_of_a_long_name_in_some_library_or_other",): 3, ("main", "write"): 5})
+    opened(Amounts().diff(profile, of(PROGRAM)) if compared else profile)
+    assert (
+        200 < window.run("document.querySelector('#table tbody td:nth-child(3)').getBoundingClientRect().right") <= 400
+    )
+
+
 def test_a_difference_may_stand_beside_another_metric(window: Any, opened: Opener) -> None:
     memory: dict[str, Any]
     memory = {"memory": [1, 2, 3, 4], "baseline memory": [2, 2, 0, 4], "target memory": [3, 4, 3, 8]}
