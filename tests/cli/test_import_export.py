@@ -33,6 +33,28 @@ def test_options_of_import_stand_before_and_behind_the_file(project: Project) ->
         assert "registered for" in project.perf("import", *words).out
 
 
+def test_what_is_left_out_of_several_files_does_not_keep_the_others_back(project: Project) -> None:
+    for name in ("a", "z"):
+        (project.path / f"{name}.folded").write_text(FOLDED)
+    (project.path / "cut.folded").write_text("main;load\n")
+    done = project.perf("import", "--add", "folded", "a.folded", "cut.folded", "gone.folded", "z.folded", code=4)
+    assert len([line for line in done.out.splitlines() if "registered for" in line]) == 2
+    assert [name for name in ("cut.folded", "gone.folded") if f"{name}" not in done.err] == []
+    assert done.err.count("(left out)") == 2
+    assert "imported 2 profiles" in done.err
+    assert "2 items in 4 files could not be imported" in done.err
+    project.perf("import", "--add", "folded", "cut.folded", code=4)
+    project.perf("import", "--add", "folded", "gone.folded", code=3)
+    assert "--metrik" in project.perf("import", "folded", "a.folded", "z.folded", "--metrik", "x", code=2).err
+
+
+def test_a_version_that_no_repository_has_is_told_once_for_several_files(project: Project) -> None:
+    for name in ("a", "b"):
+        (project.path / f"{name}.folded").write_text(FOLDED)
+    done = project.perf("import", "--add", "-v", "nowhere", "folded", "a.folded", "b.folded", code=3)
+    assert done.err.count("nowhere") == 1
+
+
 def test_a_directory_needs_a_format_that_reads_directories(project: Project) -> None:
     error = project.perf("import", ".", code=2).err
     assert "is a directory" in error

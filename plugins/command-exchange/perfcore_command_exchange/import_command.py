@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +10,9 @@ import typer
 from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command
 
 from perfcore.cli.console import Console
-from perfcore.errors import FormatError, PerfError, UsageError
+from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
 from perfcore.text import plural, printable
-from perfcore_command_exchange.importing import import_profiles
+from perfcore_command_exchange.importing import Imported, import_profiles
 
 # The options of a file whose format nobody named are those of the native format, which has none.
 _UNNAMED = "perf"
@@ -62,25 +63,26 @@ def import_(
     ) -> None:
         if not files:
             raise UsageError("say which files", hint="perf import [FORMAT] FILE...")
-        for path in files:
-            _import(console, path, format_name, revision, add, values)
+        _import(console, files, format_name, revision, add, values)
 
     prog = f"perf import {format_name}" if format_name else "perf import"
     run_plugin_command(console.plugins, "format", format_name or _UNNAMED, paths_and_options, read, prog)
 
 
 def _import(
-    console: Console, path: Path, format: str | None, version: str | None, add: bool, values: dict[str, Any]
+    console: Console, paths: list[Path], format: str | None, version: str | None, add: bool, values: dict[str, Any]
 ) -> None:
-    """Print each profile as it is saved. A profile that is left out is a warning, and the command fails in the end."""
-    imported = errors = 0
+    """Print each profile as it is saved. What is left out of a directory, or of several files, is a warning, and the
+    command fails in the end."""
+    imported, hints, left_out = 0, dict[str, None](), 0
     repository = console.repository
-    source, target = repository.cwd / path, repository.version(version) if version else None
+    target = repository.version(version) if version else None
     # One by one and not by `History.import_`: what was saved before a failure has been printed.
-    for item in import_profiles(repository, source, format or "", version=target, register=add, options=values):
+    for path, item in _items(console, paths, format or "", version=target, register=add, options=values):
         if isinstance(item, PerfError):
             console.warn(f"{item} (left out)")
-            errors += 1
+            left_out += 1
+            hints |= dict.fromkeys([item.hint] if item.hint else [])
             continue
         imported += 1
         if item.entry is None or item.version is None:
@@ -89,7 +91,22 @@ def _import(
             console.line(f"{item.entry.profile} registered for {item.version[:10]}: {item.entry.name}")
         if item.assumed:
             console.say(f"note: {printable(str(path))} names no version, so the head is taken; else --version REV")
-    if imported != 1 or source.is_dir():
+    if imported != 1 or (repository.cwd / paths[0]).is_dir():
         console.say(f"imported {plural(imported, 'profile')}")
-    if errors:
-        raise FormatError(f"{plural(errors, 'item')} in {printable(str(path))} could not be imported: see above")
+    if left_out:
+        source = f"{len(paths)} files" if len(paths) > 1 else printable(str(paths[0]))
+        message = f"{plural(left_out, 'item')} in {source} could not be imported: see above"
+        raise FormatError(message, hint="; ".join(hints))
+
+
+def _items(console: Console, paths: list[Path], format: str, **how: Any) -> Iterator[tuple[Path, Imported | PerfError]]:
+    """What is imported of each path. One damaged file of many does not keep the others back."""
+    for path in paths:
+        try:
+            for item in import_profiles(console.repository, console.repository.cwd / path, format, **how):
+                yield path, item
+        except (FormatError, VersionError, NotFoundError, UsageError) as error:
+            if len(paths) == 1:
+                raise
+            named = path.name in error.message
+            yield path, error if named else PerfError(f"{printable(str(path))}: {error}", hint=error.hint)

@@ -75,7 +75,14 @@ def import_profiles(
         except (FormatError, VersionError) as error:
             if not path.is_dir():
                 raise
-            yield error
+            yield _named(error, item)
+
+
+def _named(error: PerfError, item: VersionedProfile | FormatError) -> PerfError:
+    """The error of a version says nothing of the file of the directory that names it."""
+    if isinstance(item, FormatError) or not item.name or not isinstance(error, VersionError):
+        return error
+    return VersionError(f"{printable(item.name)}: {error.message}", hint=error.hint)
 
 
 def _take_over(repository: Repository, item: VersionedProfile, version: str | None, register: bool) -> Imported:
