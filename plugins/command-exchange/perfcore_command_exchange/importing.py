@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore import files
-from perfcore.errors import FormatError, PluginError, UsageError, VersionError
+from perfcore.errors import FormatError, NotFoundError, PluginError, UsageError, VersionError
 from perfcore.hookspecs import VersionedProfile
-from perfcore.model import EMPTY, Entry
+from perfcore.model import EMPTY, Entry, Profile
 from perfcore.model.record import replace
+from perfcore.profile.benchmarks import is_suite
 from perfcore.repository import imports
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
@@ -95,11 +97,39 @@ def _take_over(repository: Repository, item: VersionedProfile, version: str | No
             "the file does not name the version that was measured, and this tree has uncommitted changes",
             hint="--version REV",
         )
-    saved = repository.save(replace(item.profile, origin=target))
+    profile = replace(item.profile, origin=target)
     if not register:
-        return Imported(pending=saved)
+        return Imported(pending=repository.save(profile))
+    saved = repository.save(_with_first_moment(repository, profile))
     where, entry = repository.register(Ref(kind="pending", pending=saved), target)
     return Imported(pending=saved, version=where, entry=entry, assumed=target is None)
+
+
+def _with_first_moment(repository: Repository, profile: Profile) -> Profile:
+    """The profile, or the one that is registered already with the same results. Files without a date were made when the
+    file system says, which differs for every copy; a second copy would count as more runs."""
+    if profile.dirty or not is_suite(profile):
+        return profile
+    version = profile.origin or repository.version()
+    identity, totals = (profile.config_id, profile.environment_id), _totals(profile)
+    for entry in repository.entries(version):
+        if (entry.config_id, entry.environment_id) == identity and entry.created != profile.created:
+            ref = Ref(kind="index", version=version, entry=entry)
+            with contextlib.suppress(FormatError, NotFoundError):  # damaged: `perf fsck` says so
+                if _totals_of(repository, ref) == totals and repository.load(ref).tables == profile.tables:
+                    return replace(profile, created=entry.created)
+    return profile
+
+
+@functools.lru_cache(maxsize=1 << 16)  # of many files of one version, each is compared with all before it
+def _totals_of(repository: Repository, ref: Ref) -> tuple[tuple[str, float], ...]:
+    return _totals(repository.load(ref))
+
+
+def _totals(profile: Profile) -> tuple[tuple[str, float], ...]:
+    """The total of each metric: cheap to keep, and different for two measurements."""
+    columns = profile.tables["resources"].columns
+    return tuple((c.name, sum(v for v in c if isinstance(v, float))) for c in columns if c.spec.role == "value")
 
 
 def _version(repository: Repository, item: VersionedProfile, version: str | None, *, check: bool) -> str | None:

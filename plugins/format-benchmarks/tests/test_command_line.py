@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -26,6 +27,20 @@ def test_a_file_is_recognised_and_registered_for_the_version_that_is_checked_out
         assert "registered for" in done.out
     log = project.perf("log").out
     assert [word for word in ("gobench", "googlebenchmark b", "hyperfine", "catch2") if word not in log] == []
+
+
+@pytest.mark.parametrize("name", ["hyperfine/param.json", "gobench/out.txt"])
+def test_a_copy_of_a_file_without_a_date_adds_no_runs(project: Project, name: str) -> None:
+    words = ("import", "--add", "--version", "HEAD", name.partition("/")[0], copy(project, name))
+    path = project.path / words[-1]
+    for seconds in (1_700_000_000, 1_700_086_400):
+        os.utime(path, (seconds, seconds))
+        project.perf(*words)
+    assert project.perf("log", "--count-only").out.startswith("1 version, 1 measured, 1 profile")
+    project.perf(*words, "--suite", "other")
+    path.write_text(path.read_text().replace("3", "4"))
+    project.perf(*words)
+    assert project.perf("log", "--count-only").out.startswith("1 version, 1 measured, 3 profiles")
 
 
 def test_the_commit_of_the_file_is_the_version(project: Project) -> None:
