@@ -142,6 +142,13 @@ def test_what_fails_is_a_choice(slowed: Here) -> None:
     slowed.perf("check", "--fail-on", "degradation", code=1)
 
 
+def test_a_metric_that_the_build_watches_has_a_row_whatever_came_of_it(slowed: Here) -> None:
+    assert "max_rss" not in slowed.perf("check", "--fail-on", "never").out
+    words = ("check", "--fail-on", "never", "--fail-on", "degradation:max_rss")
+    assert [line.split()[1] for line in slowed.perf(*words).out.splitlines()[1:3]] == ["cpu", "max_rss"]
+    assert ElementTree.fromstring(slowed.perf(*words, "--format", "junit").out).findall(".//testcase[@name='max_rss']")
+
+
 def test_what_cannot_be_told_has_an_exit_code_of_its_own(unclear: Here) -> None:
     assert "1 inconclusive" in unclear.perf("check").out
     unclear.perf("check", "--fail-on", "cannot-tell", code=8)

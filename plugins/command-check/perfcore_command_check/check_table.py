@@ -63,12 +63,17 @@ def lines(
     ]
     text = [printable(shared)] if shared else []
     text += _table(rows, columns) if len(rows) > 1 else []
-    if len(selected) < len(listed):
-        text.append(f"{plural(len(listed) - len(selected), 'benchmark')} unchanged: --verbose lists them")
+    if unchanged := {_benchmark(c) for c in listed} - {_benchmark(c) for c in selected}:
+        text.append(f"{plural(len(unchanged), 'benchmark')} unchanged: --verbose lists them")
     text += filter(None, [companions.hidden(changes, visible)])
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     agreed = [_agreed(change, standings.get(change.id)) for change in changes if change.contract]
     return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))
+
+
+def _benchmark(change: Change) -> tuple[str, ...]:
+    """One comparison of a benchmark, of whichever of its metrics."""
+    return change.config_id, change.label, change.resource, change.baseline, change.target, *change.environments
 
 
 def _table(rows: Sequence[tuple[str, ...]], columns: int | None) -> list[str]:

@@ -24,7 +24,7 @@ from perfcore.model import Change
 from perfcore.plugins.installed import COMMANDS
 from perfcore.repository.version_filter import VersionFilter
 from perfcore.text import brief, printable
-from perfcore_command_check import check_table, selection
+from perfcore_command_check import check_table, companions, selection
 from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Delivery
 from perfcore_command_check.thresholds import parse_thresholds
@@ -257,7 +257,7 @@ def _print(console: Console, outcome: CheckResult, metrics: Sequence[str], *, ev
         outcome.unpaired,
         everything=everything,
         always={change.id for change in outcome.failing},
-        metrics=metrics,
+        metrics={*metrics, *companions.watched(outcome)},
         standings={c.id: s for c in outcome.changes if (s := report_text.standing(outcome, c))},
         columns=console.width,
     )

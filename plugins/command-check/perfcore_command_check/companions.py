@@ -30,11 +30,16 @@ _Command: TypeAlias = tuple[str, ...]
 Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 
-def reported(result: CheckResult, *, metrics: Container[str] = ()) -> list[Change]:
-    """The changes for a report to people: those of primary metrics, of the named ones, those that fail the build, and
-    of the others those that changed by themselves."""
+def reported(result: CheckResult) -> list[Change]:
+    """The changes for a report to people: those of primary metrics, of those that the build watches, those that fail
+    it, and of the others those that changed by themselves."""
     failing = {change.id for change in result.failing}
-    return shown(result.changes, always=failing, metrics=metrics)
+    return shown(result.changes, always=failing, metrics=watched(result))
+
+
+def watched(result: CheckResult) -> set[str]:
+    """The metrics that rules name. Whoever lets the build fail for one wants to see that it was looked at, too."""
+    return {rule.metric for rule in result.rules if rule.metric}
 
 
 def shown(changes: Sequence[Change], *, always: Container[str] = (), metrics: Container[str] = ()) -> list[Change]:
