@@ -131,6 +131,8 @@ def test_the_action_fails_closed_and_confirms_what_it_reports(
     inputs = {name: str(facts.get("default", "")) for name, facts in action["inputs"].items()}
     env = action_env(inputs, COMMAND="python3 bench.py")
     assert run("perf init && " + steps["Check"]["run"], **env)[0] not in (0, 1), "nothing was measured"
+    code, printed = run(steps["Summary"]["run"], GITHUB_STEP_SUMMARY=str(tmp_path / "summary"))
+    assert (code, printed) == (0, ""), "a second failure would hide the first"
     shutil.rmtree(merged.path / ".perf")
     assert run(steps["Measure"]["run"], **env)[0] == 0
     code, printed = run(steps["Check"]["run"], **env)
@@ -151,9 +153,10 @@ def test_the_template_of_gitlab_fails_closed(merged: Project, run: Callable[...,
     script = "\n".join(job["script"])
     assert run(script, **{name: str(text) for name, text in env.items()})[0] == 1, "without a command"
     assert not (merged.path / "perf").exists()
-    code, printed = run(script, **quick_env(**{**env, "GIT_DEPTH": "0", "PERF_COMMAND": "python3 bench.py"}))
+    code, printed = run(script, **quick_env(**{**env, "GIT_DEPTH": "0", "PERF_COMMAND": "python3 bench.py *"}))
     assert code == 1, printed
     assert "1 regression" in printed
+    assert "python3 bench.py *" in printed or "bench.py '*'" in printed
     assert ElementTree.parse(merged.path / job["artifacts"]["reports"]["junit"]).getroot().attrib["failures"] == "1"
     code, printed = run("\n".join(job["after_script"]))
     assert code == 3, "outside of a merge request"
