@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Placed: TypeAlias = tuple[int, Change]  # with the index of its version
 _MACHINE = "machine"
+_BESIDE = 2  # later versions that a machine measured at least if another came beside it, and did not replace it
 
 
 def environments(
@@ -43,9 +44,16 @@ def _environment(series: Series, environment: str, base: int, position: int) -> 
     before = series.environments[base]
     return replace(
         _event(series, base, position, identity(series, environment, _MACHINE, "")),
-        evidence=wording.machine(before, environment),
+        evidence=wording.machine(before, environment, goes_on=_goes_on(series, before, position)),
         environments=(before, environment),
     )
+
+
+def _goes_on(series: Series, environment: str, position: int) -> bool:
+    """Whether an environment measured versions after the one at this position."""
+    later = range(position + 1, len(series.versions))
+    own = {series.versions[at] for at in later if series.environments[at] == environment and series.values[at]}
+    return len(own - {series.versions[position]}) >= _BESIDE
 
 
 def _continued(series: Series, continuation: Continuation, confidence: float) -> Change:

@@ -108,6 +108,7 @@ def test_machines_that_take_turns_are_two_histories_and_one_change() -> None:
     turns = [value + (50 if number % 2 else 0) for number, value in enumerate(values)]
     machine, change = _scan(series(turns, environments=["a", "b"] * 60))
     assert (machine.kind, machine.target) == ("machine", version(1)[:10])
+    assert machine.evidence == "b measures beside a from here on: their amounts are not compared"
     assert change.kind == "degradation"
     assert change.target in (version(70)[:10], version(71)[:10])
 
