@@ -71,7 +71,9 @@ def undone(version: str | None) -> str:
 def machine(before: str, after: str, *, goes_on: bool) -> str:
     """`goes_on` is whether the machine before measures later versions, too."""
     if goes_on:
-        return f"{environment(after)} measures beside {environment(before)} from here on: their amounts are not compared"
+        return (
+            f"{environment(after)} measures beside {environment(before)} from here on: their amounts are not compared"
+        )
     names = f"{environment(before)} → {environment(after)}"
     return f"the machine changed here (environment {names}): amounts before and after are not compared"
 
