@@ -145,7 +145,7 @@ def test_what_fails_is_a_choice(slowed: Here) -> None:
 def test_a_metric_that_the_build_watches_has_a_row_whatever_came_of_it(slowed: Here) -> None:
     assert "max_rss" not in slowed.perf("check", "--fail-on", "never").out
     words = ("check", "--fail-on", "never", "--fail-on", "degradation:max_rss")
-    assert [line.split()[1] for line in slowed.perf(*words).out.splitlines()[1:3]] == ["cpu", "max_rss"]
+    assert [line.split()[1] for line in slowed.perf(*words).out.splitlines()[2:4]] == ["cpu", "max_rss"]
     assert ElementTree.fromstring(slowed.perf(*words, "--format", "junit").out).findall(".//testcase[@name='max_rss']")
 
 

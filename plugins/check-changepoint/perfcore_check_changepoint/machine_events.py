@@ -52,8 +52,8 @@ def _environment(series: Series, environment: str, base: int, position: int) -> 
 def _goes_on(series: Series, environment: str, position: int) -> bool:
     """Whether an environment measured versions after the one at this position."""
     later = range(position + 1, len(series.versions))
-    own = {series.versions[at] for at in later if series.environments[at] == environment and series.values[at]}
-    return len(own - {series.versions[position]}) >= _BESIDE
+    versions = {series.versions[at] for at in later if series.environments[at] == environment and series.values[at]}
+    return len(versions - {series.versions[position]}) >= _BESIDE
 
 
 def _continued(series: Series, continuation: Continuation, confidence: float) -> Change:

@@ -53,8 +53,8 @@ def in_histories(repository: Repository, histories: Sequence[MetricHistory]) -> 
 def _names(repository: Repository, profiles: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The host that measured these profiles of each environment, where it is one, and that of no other environment."""
     hosts = {id: {_host(repository, profile) for profile in profiles[id]} for id in profiles if id}
-    counts = Counter(host for own in hosts.values() for host in own)
-    names = {id: own.pop() for id, own in hosts.items() if len(own) == 1}
+    counts = Counter(host for of_environment in hosts.values() for host in of_environment)
+    names = {id: of_environment.pop() for id, of_environment in hosts.items() if len(of_environment) == 1}
     return {id: host for id, host in names.items() if host and counts[host] == 1}
 
 
@@ -66,14 +66,14 @@ def _host(repository: Repository, profile: str) -> str:
 
 
 def _named(change: Change, names: Mapping[str, str]) -> Change:
-    known = [id for id in change.environments if id in names]
-    if not known:
+    replaced = [id for id in change.environments if id in names]
+    if not replaced:
         return change
     return replace(
         change,
         environments=tuple(names.get(id, id) for id in change.environments),
-        reason=_replaced(change.reason, known, names),
-        evidence=_replaced(change.evidence, known, names),
+        reason=_replaced(change.reason, replaced, names),
+        evidence=_replaced(change.evidence, replaced, names),
     )
 
 

@@ -81,8 +81,8 @@ class Fingerprints:
 
     def _of_series(self, path: PagePath) -> Sequence[object]:
         branch = self._branch
-        own = self._series[branch.by_parts[path.parts]]
-        return self._common, self._measured[-1:], own, sorted(branch.releases.items())
+        series = self._series[branch.by_parts[path.parts]]
+        return self._common, self._measured[-1:], series, sorted(branch.releases.items())
 
     def _of_range(self, path: PagePath) -> Sequence[object]:
         """A closed range does not depend on what was measured later, but the links to newer ranges do."""
