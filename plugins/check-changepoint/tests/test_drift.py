@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 
@@ -195,9 +196,11 @@ def test_a_drift_of_one_of_many_series_is_its_own() -> None:
     assert [number for number, changes in enumerate(results) if any(c.kind == "drift" for c in changes)] == [3]
 
 
-def test_a_state_of_an_earlier_format_keeps_names_only() -> None:
-    state = b'{"format": 2, "key": "k", "environments": {}, "reported": [["e", "level up", "v", 3]]}'
-    memory = decode(state, "k")
+@pytest.mark.parametrize("number", [2, 5])
+def test_a_state_of_an_earlier_format_keeps_names_only(number: int) -> None:
+    environments: dict[str, object] = {"e": {"steps": [], "changes": []}}
+    state = {"format": number, "key": "k", "environments": environments, "reported": [["e", "level up", "v", 3]]}
+    memory = decode(json.dumps(state).encode(), "k")
     assert [reported.anchor for reported in memory.reported] == ["v"]
     assert not memory.settled
 
