@@ -70,14 +70,16 @@ class Factors(msgspec.Struct, frozen=True, eq=False):
 
 class Doubt(msgspec.Struct, frozen=True, eq=False):
     """The factors that points were divided by. `views` are ways to see the points that use no value twice, as a point
-    and for a factor: each tells a change by itself, and the best of them counts."""
+    and for a factor: each tells a change by itself, and the best of them counts. `trust` is the part that counts of the
+    evidence that they leave."""
 
     factors: Factors
     views: tuple[Factors, ...]
+    trust: float = 1.0
 
     def part(self, start: int, end: int) -> Doubt:
         """That of the points from `start` on that come before `end`."""
-        return Doubt(self.factors.part(start, end), tuple(view.part(start, end) for view in self.views))
+        return Doubt(self.factors.part(start, end), tuple(view.part(start, end) for view in self.views), self.trust)
 
     def believed(self, found: Sequence[ChangePoint], penalty: float, confidence: float) -> list[ChangePoint]:
         """The changes, with as much evidence and as wide an interval as is left when the factors are not quite known.
@@ -122,7 +124,7 @@ class Doubt(msgspec.Struct, frozen=True, eq=False):
         # The gain is bounded, as two points may be strays, where the evidence of normal noise is not: of that is taken.
         certain = float(np.max([view.certain(of_one, within) for view in views], axis=0).min())
         evidence = (middle / change.before) ** 2 / variance / 2
-        gain = min(change.gain, certain * max(evidence, change.gain))
+        gain = min(change.gain, self.trust * certain * max(evidence, change.gain))
         wider = half * math.sqrt(1 + doubt / variance)
         return replace(
             change, gain=gain, p_value=p_value(gain, len(self.factors.share)), low=middle - wider, high=middle + wider

@@ -15,8 +15,8 @@ from perfcore_check_changepoint.points import ChangePoint
 
 # Of a cache of another format only the names of changes are read, and the scan begins anew: one of another method would
 # keep what that settled. It is another one when the method finds something else.
-FORMAT = 6
-_NAMED = (2, 3, 5, FORMAT)
+FORMAT = 7
+_NAMED = (2, 3, 5, 6, FORMAT)
 
 
 class Reported(msgspec.Struct, frozen=True):

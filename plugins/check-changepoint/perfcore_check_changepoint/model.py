@@ -206,11 +206,11 @@ def calm(points: Points, penalty: float) -> Fit:
     if shifts:
         points = points.spread_by(spreads(first.standard_residuals(points), shifts))
         first = replace(independent(points, centers, plain, penalty), shifts=shifts)
-    elif (grown := _growing(points, centers, plain, penalty)) is not None:
+    elif (grown := _growing(points, centers, penalty)) is not None:
         return grown
     if not first.starts:
         return first
-    best = _best(points, centers, first, penalty)
+    best = _best(points, centers, first, points.run_noise, penalty)
     best = replace(best, shifts=shifts) if shifts else best
     if not shifts or points.spread is None or len(best.starts) < 2 or _is_ordered(points):
         return best
@@ -221,7 +221,7 @@ def calm(points: Points, penalty: float) -> Fit:
     return unchanged if unchanged.total < best.total + wider else best
 
 
-def _growing(points: Points, centers: Floats, plain: Density, penalty: float) -> Fit | None:
+def _growing(points: Points, centers: Floats, penalty: float) -> Fit | None:
     """The best of the models if the noise is in proportion to the level; None where it is not, or nothing changes."""
     levels = _levels_with_noise(points, centers, penalty)
     if levels is None:
@@ -232,8 +232,8 @@ def _growing(points: Points, centers: Floats, plain: Density, penalty: float) ->
     growth = levels * share if share else levels / median(levels)
     points = points.spread_by(growth)
     centers = np.concatenate([centers, distinct(levels) + points.zero])
-    first = independent(points, centers, plain, penalty)
-    best = _best(points, centers, first, penalty) if first.starts else first
+    first = independent(points, centers, noise.normal(1.0, BOUND * penalty), penalty)
+    best = _best(points, centers, first, 1.0, penalty) if first.starts else first
     return replace(best, growth=growth) if best.starts else None
 
 
@@ -270,9 +270,10 @@ def _spans(points: Points, centers: Floats) -> bool:
     return centers.item(centers.argmax()) - zero >= _GROWTH * (centers.item(centers.argmin()) - zero)
 
 
-def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
+def _best(points: Points, centers: Floats, first: Fit, deviation: float, penalty: float) -> Fit:
+    """The best of the models, of which the first was fitted with normal noise of this deviation."""
     density = density_of(points, first.residuals, penalty)
-    expected = density.deviation is not None and abs(density.deviation - 1) <= _NEAR
+    expected = density.deviation is not None and abs(density.deviation / deviation - 1) <= _NEAR
     refitted = first if expected else independent(points, centers, density, penalty)
     if density.deviation is None:
         refitted = _refined(points, centers, refitted, density, penalty)

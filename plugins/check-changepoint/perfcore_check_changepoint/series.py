@@ -43,6 +43,10 @@ _TIED = 4  # runs for every value that they have, at least, where these are tick
 _TICKS = 1.5  # from the median of a version, as far as one of its runs counts
 _SELDOM = 15  # neighbours of which one pair at most differs where a value is the same until it changes, as of a counter
 _MANY = 50  # differences; of fewer, a stretch with more noise is not told from steps, so the larger noise is taken
+# By which factor the median distance of 2, 4, 6, ... normal runs to their median is too small: simulated, as for odd
+# numbers, where it is 0.98 to 1 without the run that is the median.
+_NEARER = np.array([1.415, 1.384, 1.278, 1.196, 1.148, 1.117, 1.096, 1.081, 1.071, 1.063, 1.055, 1.05])
+_ODD, _EVEN = 0.5, 1.3
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
 
@@ -495,23 +499,35 @@ def _spread(values: Floats, least: float = 0.0) -> float:
 
 def _least(values: Floats, centers: Floats, point: Indexes) -> float:
     """The least noise that medians of versions can be said to have: half of what they have where the runs are all that
-    varies, sqrt(pi / 2) deviations of a run over the root of their number. 0 where every version is one run."""
+    varies. 0 where every version is one run."""
     if len(values) == len(centers):
         return 0.0
     counts = np.bincount(point).astype(float)
-    within = _within(values, centers, point, counts)
-    return 0.5 * math.sqrt(math.pi / 2 / median(counts)) * within
+    return 0.5 * math.sqrt(_of_median(median(counts))) * _within(values, centers, point, counts)
 
 
 def _within(values: Floats, centers: Floats, point: Indexes, counts: Floats) -> float:
-    """The noise of the runs around the median of their version, where any version has several."""
-    return median(np.abs(values - centers[point])[counts[point] > 1]) * NORMAL
+    """The noise of the runs in their versions, where any has several, told by their distances to its median. The run
+    that is the median of an odd number tells nothing; of an even number, both in the middle are nearer to it than to
+    where the version is."""
+    several = counts[point] > 1
+    is_odd = counts % 2 == 1
+    nearer = np.where(is_odd, 1.0, _NEARER.take(counts.astype(np.int64) // 2 - 1, mode="clip"))
+    distances = (np.abs(values - centers[point]) * nearer[point])[several]
+    distances.sort()
+    return middle_of_ordered(distances[np.count_nonzero(is_odd & (counts > 1)) :]) * NORMAL
+
+
+def _of_median(count: float) -> float:
+    """The variance of the median of so many normal values, in that of one: pi / (2 n) of very many (Laplace), and
+    within 1 % of what a simulation has from three on, 4 % of two."""
+    return math.pi / 2 / (count + (_ODD if count % 2 else _EVEN))
 
 
 def _variances(values: Floats, centers: Floats, point: Indexes, counts: Floats) -> tuple[float, float]:
     """The variances between the versions and within them, where the medians of versions vary by 1."""
     within = _within(values, centers, point, counts) ** 2
-    return max(1.0 - math.pi / 2 * within / median(counts), 0.0), within
+    return max(1.0 - _of_median(median(counts)) * within, 0.0), within
 
 
 def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:

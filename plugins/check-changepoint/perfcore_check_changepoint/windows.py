@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STRIDE = WINDOW - HINDSIGHT - CONTEXT
 _NEAR = 3  # versions by which two windows may place one change differently, as far as two detections may be apart
-_FORMAT = 6  # of what is remembered of a window, and of the method that found it
+_FORMAT = 7  # of what is remembered of a window, and of the method that found it
 _DIGEST = 16  # bytes
 _VALUES = msgspec.msgpack.Encoder()
 

@@ -108,6 +108,18 @@ def test_a_step_to_a_large_multiple_is_one_change(count: int, at: int, factor: f
     assert exact >= 38
 
 
+@pytest.mark.parametrize("runs", [1, 3, 5, 10])
+def test_several_runs_tell_as_much_as_one_that_varies_by_as_little(runs: int) -> None:
+    """23, 23, 22 and 20 steps of 40. If the noise of the runs is told by distances to a median that is one of them,
+    these are 23, 7, 13 and 16."""
+    found = 0
+    for seed in range(40):
+        values = 100 + np.random.default_rng(seed).normal(size=(20, runs))
+        values[10:] += 2.4 / math.sqrt(runs)
+        found += any(change.kind == "level" and abs(change.index - 10) <= 2 for change in detect(values.tolist()))
+    assert found >= 18
+
+
 @pytest.mark.parametrize(("count", "runs"), [(8, 6), (20, 1), (60, 3)])
 def test_noise_in_proportion_to_the_level_is_no_change(count: int, runs: int) -> None:
     """Of 100 histories at most six: short ones of one run each have few neighbours to tell the noise from."""

@@ -196,7 +196,7 @@ def test_a_drift_of_one_of_many_series_is_its_own() -> None:
     assert [number for number, changes in enumerate(results) if any(c.kind == "drift" for c in changes)] == [3]
 
 
-@pytest.mark.parametrize("number", [2, 5])
+@pytest.mark.parametrize("number", [2, 5, 6])
 def test_a_state_of_an_earlier_format_keeps_names_only(number: int) -> None:
     environments: dict[str, object] = {"e": {"steps": [], "changes": []}}
     state = {"format": number, "key": "k", "environments": environments, "reported": [["e", "level up", "v", 3]]}
