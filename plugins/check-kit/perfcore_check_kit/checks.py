@@ -278,6 +278,7 @@ class _Run(msgspec.Struct, frozen=True):
         return {self.options.metric, *self.options.also, *thresholds, *(rule.metric for rule in self.options.rules)}
 
     def _of_version(self, version: str) -> Iterator[Pairing | Unpaired]:
+        from perfcore_check_kit import missing_measurements
         from perfcore_check_kit import pairing as pairings
 
         if not self.repository.entries(version):
@@ -285,7 +286,8 @@ class _Run(msgspec.Struct, frozen=True):
                 f"version {version[:10]} has no profiles: there is nothing to check",
                 hint=_way_to_measure(self.repository, version),
             )
-        return pairings.of_version(self.repository, version)
+        pairs = pairings.of_version(self.repository, version)
+        return itertools.chain(pairs, missing_measurements.of_version(self.repository, version))
 
     def _of_versions(self, target: VersionPair) -> Findings:
         """The largest changes first: of two releases everything that differs is of interest."""
