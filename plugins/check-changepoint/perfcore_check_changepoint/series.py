@@ -47,6 +47,9 @@ _MANY = 50  # differences; of fewer, a stretch with more noise is not told from 
 # numbers, where it is 0.98 to 1 without the run that is the median.
 _NEARER = np.array([1.415, 1.384, 1.278, 1.196, 1.148, 1.117, 1.096, 1.081, 1.071, 1.063, 1.055, 1.05])
 _ODD, _EVEN = 0.5, 1.3
+_HALVES = 4  # runs of which two halves tell whether those that follow each other are alike
+_CLEARLY = 3.0  # standard errors by which they are
+_OF_MEDIAN = 5.4  # of the square of a median absolute deviation: its relative variance times the number of values
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
 
@@ -533,11 +536,31 @@ def _variances(values: Floats, centers: Floats, point: Indexes, counts: Floats) 
 def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:
     """The weight of every run. The runs of a version share the state of the machine, so ten of them hold less
     information than ten versions. With variances b between and w within versions, the mean of r runs has the variance
-    b + w/r, as that of (b + w) / (b + w/r) independent runs."""
+    b + f w/r, as that of (b + w) / (b + f w/r) independent runs, f being 1 if runs that follow each other are no more
+    alike than others."""
     if len(values) == len(centers):
         return np.ones(len(values))
     counts = np.bincount(point).astype(float)
     between, within = _variances(values, centers, point, counts)
-    effective = (between + within) / (between + within / counts) if between + within > 0 else np.ones(len(counts))
+    of_mean = between + within / counts * (
+        _alikeness(values - centers[point], point, counts, within) if within else 1.0
+    )
+    effective = (between + within) / of_mean if between + within > 0 else np.ones(len(counts))
     weights: Floats = (np.clip(effective, 1.0, counts) / counts)[point]
     return weights
+
+
+def _alikeness(distances: Floats, point: Indexes, counts: Floats, within: float) -> float:
+    """By which factor the means of the first and the second half of the runs of a version differ by a larger variance
+    than those of independent runs would, as if both halves are of sessions that nobody told; 1 unless clearly more."""
+    near = np.clip(distances / math.sqrt(within), -_CLIP, _CLIP)  # a run that was disturbed tells no more
+    places = np.arange(len(distances)) - (np.cumsum(counts) - counts)[point]
+    side = np.sign(2 * places + 1 - counts[point])  # 0 of a run in the middle
+    chosen = counts >= _HALVES
+    halves = counts // 2
+    differences = (np.bincount(point, near * side)[chosen]) / halves[chosen]
+    if not len(differences):
+        return 1.0
+    standard = np.abs(differences) / np.sqrt(2 / halves[chosen])
+    factor = (median(standard) * NORMAL) ** 2
+    return factor if factor > 1 + _CLEARLY * math.sqrt(_OF_MEDIAN / len(differences)) else 1.0
