@@ -13,7 +13,7 @@ from perfcore_storage_kit.errors import UnreachableError
 from perfcore_storage_kit.parallel import of_each
 
 _MOST = 64 << 20  # bytes that are held: the profiles of some ten thousand versions. What is beyond is read again
-_BATCH = 512  # keys that are asked for together
+_BATCH = 4096  # keys that are asked for together: a store in packs reads them by where they are
 _BATCH_BYTES = 16 << 20  # the same for their bytes
 _FAILURES = 3  # in a row: a network that fails for a moment is back by then
 _LARGE = 1 << 16  # bytes: of what is larger, the beginning is read (`Store.read_beginning`)

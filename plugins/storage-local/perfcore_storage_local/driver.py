@@ -79,10 +79,15 @@ class LocalStorage:
         folders: set[str] = set()
         remaining = iter(keys)
         while batch := list(islice(remaining, _SORTED if self._packs() else 1)):
-            packed = self._packed_order(batch) if len(batch) > 1 else {}
-            for key in (*packed, *(key for key in batch if key not in packed)):
-                with suppress(KeyMissingError):
-                    yield key, self._read(key, folders)
+            packed = self._packed_many(batch) if len(batch) > 1 else {}
+            for key, row in sorted(packed.items(), key=lambda found: (found[1].pack.name, found[1].position)):
+                with explained("read", row.pack.path):
+                    data = row.read()
+                yield key, data
+            for key in batch:
+                if key not in packed:
+                    with suppress(KeyMissingError):
+                        yield key, self._read(key, folders)
 
     def missing(self, keys: Iterable[str]) -> Iterator[str]:
         """Reads no content."""
@@ -360,10 +365,23 @@ class LocalStorage:
     def _packed(self, key: str) -> PackedRow | None:
         return packs.find(key) if (packs := self._packs()) else None
 
-    def _packed_order(self, keys: Iterable[str]) -> dict[str, None]:
-        """The keys that are in packs, in the order of their content."""
-        rows = [(row.pack.name, row.position, key) for key in keys if (row := self._packed(key)) is not None]
-        return dict.fromkeys(key for _, _, key in sorted(rows))
+    def _packed_many(self, keys: Iterable[str]) -> dict[str, PackedRow]:
+        """The rows of the keys that are in packs and have no file of their own. Rows are looked for after files: a file
+        that is packed meanwhile is found in its pack."""
+        names: dict[str, set[str]] = {}
+        unfiled = []
+        for key in keys:
+            check_key(key)
+            folder, _, name = key.rpartition("/")
+            if folder not in names:
+                path = self._place.path(folder)
+                names[folder] = set()
+                with explained("read", path), suppress(*files.MISSING):
+                    self._place.check_folders(key)
+                    names[folder].update(os.listdir(path))
+            if name not in names[folder]:
+                unfiled.append(key)
+        return packs.find_many(unfiled) if (packs := self._packs()) else {}
 
     def _pack_many(self, created: Iterable[str]) -> None:
         """Write a pack where keys with a file of their own have become many. One key of 256 looks whether that is

@@ -75,7 +75,9 @@ def _entries(packs: OpenPacks, folder: str, start: str, partial: str = "") -> It
         packed = opened.names(start) if (opened := packs()) else {}
     is_folder = {**{name: row is None for name, row in packed.items()}, **names}
     hidden = () if start else OWN
-    visible_names = [n for n in is_folder if n.startswith(partial) and is_segment(n) and n.lower() not in hidden]
+    # Of packs, rows have names of digits alone.
+    right_names = (name for name in is_folder if packed.get(name) or is_segment(name))
+    visible_names = [name for name in right_names if name.startswith(partial) and name.lower() not in hidden]
     for name in sorted(visible_names, key=lambda name: f"{name}/" if is_folder[name] else name):
         yield start + name, f"{folder}{os.sep}{name}", is_folder[name], None if name in names else packed[name]
 

@@ -27,7 +27,7 @@ from perfcore_storage_local import files
 from perfcore_storage_local.keys import PACKS, is_packable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAGIC = b"ppck"
 VERSION = 3  # that is written; 1 has no checksums of rows, and the rows of 1 and 2 are whole
@@ -132,6 +132,7 @@ class Pack:
         self._fields: dict[int, bytes] = {}
         self._kept: dict[int, bytes] = {}
         self._kept_bytes = 0
+        self._last = 0, range(0)  # the block that was read last, with its positions: many are read in their order
 
     def __len__(self) -> int:
         return int(self.rows)
@@ -153,11 +154,16 @@ class Pack:
         """Of version 3, the fields of these rows as they are stored."""
         return self._data[self._streams[first] : self._streams[first + 1]] if self._streams else b""
 
-    def find(self, id: bytes) -> PackedRow | None:
-        """The row of this id, gone or not."""
+    def number(self, id: bytes) -> int | None:
+        """The number of the row of this id, gone or not."""
         rows = self.range(id[0])
         number = bisect_left(rows, id, key=self.id) + rows.start
-        return self.row(number) if number < rows.stop and self.id(number) == id else None
+        return number if number < rows.stop and self.id(number) == id else None
+
+    def find(self, id: bytes) -> PackedRow | None:
+        """The row of this id, gone or not."""
+        number = self.number(id)
+        return None if number is None else self.row(number)
 
     def id(self, number: int) -> bytes:
         start = self._rows_at + number * self._row_size
@@ -192,10 +198,18 @@ class Pack:
 
     def is_gone(self, number: int) -> bool:
         """Whether a row does not count. FormatError where its mark is neither of the two there are."""
-        mark = self.marks()[number]
-        if mark not in (0, GONE):
-            raise self._damaged_marks(f"the mark of a row is {mark}")
-        return mark == GONE
+        return not self.counting((number,))
+
+    def counting(self, numbers: Iterable[int]) -> list[int]:
+        """Those of these rows that count, whose marks are looked for once."""
+        marks = self.marks()
+        counting = []
+        for number in numbers:
+            if not (mark := marks[number]):
+                counting.append(number)
+            elif mark != GONE:
+                raise self._damaged_marks(f"the mark of a row is {mark}")
+        return counting
 
     def mark(self, numbers: Sequence[int]) -> None:
         """Let rows count no more. The caller has the locks of their keys."""
@@ -231,11 +245,14 @@ class Pack:
 
     def content(self, position: int, length: int) -> bytes:
         """FormatError where it is damaged."""
-        number = self.block_of(position)
-        if not 0 <= number < self.blocks:
-            raise self.damage("a row lies outside of it")
-        start = self.block(number)[0]
-        content = self._block_content(number)[position - start : position - start + length]
+        number, span = self._last
+        if position not in span:
+            number = self.block_of(position)
+            if not 0 <= number < self.blocks:
+                raise self.damage("a row lies outside of it")
+            span = range(self.block(number)[0], self.block(number + 1)[0])
+            self._last = number, span
+        content = self._block_content(number)[position - span.start : position - span.start + length]
         if len(content) != length:
             raise self.damage("a row lies outside of its block")
         return content
@@ -324,21 +341,28 @@ class Packs:
 
     def find(self, key: str) -> PackedRow | None:
         """The row of a key that counts."""
-        parts = split(key)
-        if parts is None:
-            return None
-        space, id = parts
-        for _ in range(_TRIES):
-            packs = self.of(space)
-            rows = [row for pack in packs if (row := pack.find(id)) is not None]
-            if not rows:
-                return None
-            for row in rows:
-                if not row.is_gone:
-                    return row
-            if self.of(space) == packs:  # or else it may have gone to a new pack meanwhile
-                return None
-        return None
+        return self.find_many((key,)).get(key)
+
+    def find_many(self, keys: Iterable[str]) -> dict[str, PackedRow]:
+        """The rows that count, of those keys that have one."""
+        keys_of: dict[str, dict[bytes, str]] = {}
+        for key in keys:
+            if parts := split(key):
+                keys_of.setdefault(parts[0], {})[parts[1]] = key
+        rows = {}
+        for space, wanted in keys_of.items():
+            for _ in range(_TRIES):
+                packs = self.of(space)
+                moved: dict[bytes, str] = {}
+                for pack in packs:
+                    numbers = {number: id for id in wanted if (number := pack.number(id)) is not None}
+                    for number in pack.counting(numbers):
+                        rows[wanted[numbers[number]]] = pack.row(number)
+                    moved |= {id: wanted[id] for id in numbers.values() if wanted[id] not in rows}
+                wanted = {id: key for id, key in moved.items() if key not in rows}
+                if not wanted or self.of(space) == packs:  # or else they may have gone to a new pack meanwhile
+                    break
+        return rows
 
     def all_of(self, key: str) -> list[PackedRow]:
         """Every row of a key that counts, also where a file of its own hides them."""
@@ -361,8 +385,7 @@ class Packs:
             names = {
                 pack.id(number).hex()[2:]: pack.row(number)
                 for pack in packs
-                for number in pack.range(int(rest[:2], 16))
-                if not pack.is_gone(number)
+                for number in pack.counting(pack.range(int(rest[:2], 16)))
             }
             if self.of(space) == packs:
                 break

@@ -8,6 +8,8 @@ import os
 import random
 import signal
 import struct
+import subprocess
+import sys
 import time
 import zlib
 from contextlib import suppress
@@ -196,6 +198,34 @@ def test_the_many_are_packed_by_themselves(tmp_path: Path) -> None:
     storage.create_many((key_of(number), bytes_of(number)) for number in numbers)
     assert file_count(storage.place) < 3_000
     assert dict(storage.read_many(map(key_of, numbers))) == {key_of(number): bytes_of(number) for number in numbers}
+
+
+def test_reading_many_opens_no_file_for_each_key_of_a_pack(storage: LocalStorage, tmp_path: Path) -> None:
+    storage.pack(SPACE)
+    script = """
+import sys
+from pathlib import Path
+from perfcore_storage_local import LocalStorage
+storage, opened = LocalStorage(Path(sys.argv[1])), []
+keys = [row.key for row in storage.list("objects/")]
+sys.addaudithook(lambda event, arguments: opened.append(arguments[0]) if event == "open" else None)
+print(len(list(storage.read_many(keys))), len(opened) < len(keys) / 10, len(opened))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(storage.place)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("300 True "), done
+
+
+def test_what_is_read_together_is_the_newest_although_a_pack_has_an_older_row(storage: LocalStorage) -> None:
+    storage.pack(SPACE)
+    storage.replace(key_of(1), b"new", storage.read(key_of(1)).tag)
+    storage.delete(key_of(2), storage.read(key_of(2)).tag)
+    expected = {**EXPECTED, key_of(1): b"new"}
+    del expected[key_of(2)]
+    assert dict(storage.read_many(EXPECTED)) == expected
+    storage.pack(SPACE, least=1)
+    assert dict(storage.read_many(EXPECTED)) == expected
 
 
 def test_what_ends_with_its_own_checksum_comes_back_with_it(tmp_path: Path) -> None:
