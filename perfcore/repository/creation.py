@@ -33,18 +33,18 @@ def create(
     storage: str | None = None,
     storage_options: Mapping[str, Any] = EMPTY,
 ) -> None:
-    """Make a `.perf` beside the VCS that is found, or that `init_vcs` makes. PerfError where there is one. Its own
-    configuration keeps the storage, so that whoever opens it later finds the profiles."""
+    """Make a `.perf` beside the VCS that is found, or that `init_vcs` makes. PerfError where there is one."""
     if not directory.is_dir():
         raise NotFoundError(f"{directory} is not a folder")
     name, root = _choose_vcs(directory, vcs, init_vcs, options, plugins)
     perf = home_of(plugins, name, root) / DIRECTORY
+    found, driver = plugins.make(VCS, name, options if name == vcs else {}, place=root)
+    list(driver.walk_major_versions())  # what the VCS refuses to read, as that of another user, gets no `.perf`
     chosen = _storage(plugins, load_config(root, places), storage, storage_options)
     _make_folder(perf, {"vcs.name": name, **chosen})
     if storage or storage_options or chosen.get("storage.name") != KEYS["storage.name"].default:
         # The user chose in this very command what the file makes run.
         Trust(places.trust).add(read_layer("local", perf / LOCAL_FILE).digest)
-    found, driver = plugins.make(VCS, name, options if name == vcs else {}, place=root)
     if hasattr(driver, "ignore"):
         with guard(found, "ignore"):
             driver.ignore(perf)

@@ -112,6 +112,15 @@ def test_a_folder_that_cannot_be_written_is_an_error(bare: Here) -> None:
     assert "cannot make" in done.err
 
 
+def test_a_repository_that_git_refuses_to_read_gets_nothing(bare: Here) -> None:
+    bare.git("init", "--quiet")
+    done = bare.perf("init", code=3, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+    assert "it belongs to another user" in done.err
+    assert not done.out
+    assert not (bare.path / ".perf").exists()
+    bare.perf("init")
+
+
 def test_outside_of_a_repository_every_verb_says_so(bare: Here) -> None:
     for words in (("status",), ("log",), ("add", "0@p"), ("rm", "0@p"), ("check",), ("gc",), ("fsck",), ("tag",)):
         done = bare.perf(*words, code=3)
