@@ -113,7 +113,7 @@ class _Plan:
 @attrs.frozen(kw_only=True)
 class _Transfer:
     """What a transfer is of: everything, or some `versions`, as the translation says, but for what the cutoff covers;
-    and the two stores."""
+    the two stores; and the objects that its tries wrote, with their bytes: a later one finds them there."""
 
     source: Store
     target: Store
@@ -124,6 +124,7 @@ class _Transfer:
     pushed: Pushed | None
     verify: bool
     dry_run: bool
+    written: dict[str, int] = attrs.field(factory=dict)
 
 
 def transfer(
@@ -192,14 +193,16 @@ def _once(scope: _Transfer, memory: Memory, listener: Listener) -> Transferred:
         translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id) and id not in plan.unread]
     if scope.dry_run:
-        lost, size = set[str](), _sizes(ours, map(translation.original, missing))
+        lost = set[str]()
+        objects, size = len(missing), _sizes(ours, map(translation.original, missing))
         profiles, tagged, removed = _without(plan, plan.unread)
     else:
         writer = Writer(target)
         with announced(target, plan.keys()):
-            lost, size = _copied(ours, missing, theirs, writer, plan.problems, listener)
+            lost = _copied(scope, ours, missing, theirs, writer, plan.problems, listener)
             profiles, tagged, removed = _without(plan, lost | plan.unread)
             _join(plan, theirs, writer)
+        objects, size = len(scope.written), sum(scope.written.values())
         if scope.versions is None and not plan.problems:
             memory.remember(ours, Holdings.of(target), plan.joinable)
     return Transferred(
@@ -208,7 +211,7 @@ def _once(scope: _Transfer, memory: Memory, listener: Listener) -> Transferred:
         removed=removed,
         notes=sum(len(change.ids) for change in plan.notes.values()),
         records=len(plan.records),
-        objects=len(missing) - len(lost),
+        objects=objects,
         bytes=size,
         problems=tuple(plan.problems),
         dry_run=scope.dry_run,
@@ -325,26 +328,36 @@ def _sizes(ours: Holdings, ids: Iterable[str]) -> int:
 
 
 def _copied(
-    ours: Holdings, missing: list[str], theirs: Holdings, writer: Writer, problems: list[str], listener: Listener
-) -> tuple[set[str], int]:
-    """Copy objects. Gives the ids of those that are damaged or missing in the source, and the bytes of the others."""
-    size, lost = 0, dict.fromkeys(missing)
-    for done, (key, data) in enumerate(ours.contents.read(map(object_key, missing)), 1):
-        listener.progress(done, len(missing), "objects")
-        try:
-            whole = verified(key, data)
-        except FormatError as error:
-            problems.append(error.message)
-            continue
-        if key in theirs.rows:
-            writer.put(key, whole, theirs.tag(key))
-        else:
-            writer.create(key, whole)
-        size += len(whole)
-        lost.pop(key_id(key), None)
-    problems += [f"object {id} is missing" for id in lost if not ours.has(id)]
-    writer.flush()
-    return set(lost), size
+    scope: _Transfer,
+    ours: Holdings,
+    missing: list[str],
+    theirs: Holdings,
+    writer: Writer,
+    problems: list[str],
+    listener: Listener,
+) -> set[str]:
+    """Copy objects. Gives the ids of those that are damaged or missing in the source."""
+    lost, sizes = dict.fromkeys(missing), dict[str, int]()
+    try:
+        for done, (key, data) in enumerate(ours.contents.read(map(object_key, missing)), 1):
+            listener.progress(done, len(missing), "objects")
+            try:
+                whole = verified(key, data)
+            except FormatError as error:
+                problems.append(error.message)
+                continue
+            sizes[key] = len(whole)
+            if key in theirs.rows:
+                writer.put(key, whole, theirs.tag(key))
+            else:
+                writer.create(key, whole)
+            lost.pop(key_id(key), None)
+        problems += [f"object {id} is missing" for id in lost if not ours.has(id)]
+        writer.flush()
+    finally:
+        unwritten = {key for key, _, _ in writer.waiting}
+        scope.written.update((key, size) for key, size in sizes.items() if key not in unwritten)
+    return set(lost)
 
 
 def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int, int]:

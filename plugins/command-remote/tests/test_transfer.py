@@ -449,6 +449,29 @@ def test_many_writers_to_one_place_lose_nothing(there: Store) -> None:
     assert list(examine(there)) == []
 
 
+class Raced(MemoryStorage):
+    """Somebody else enters a profile of the same version just before an index comes, once."""
+
+    raced = False
+
+    def write_many(self, writes: Iterable[tuple[str, bytes, str | None]]) -> None:
+        writes = list(writes)
+        if not self.raced and any(indexes.is_index(data) for _, data, _ in writes):
+            self.raced = True
+            register(Store(self), 1, 200)
+        super().write_many(writes)
+
+
+def test_what_was_written_before_somebody_was_faster_counts(here: Store) -> None:
+    there, undisturbed = Store(Raced()), Store(MemoryStorage())
+    entry = register(here, 1, 100)
+    once = bring(here, undisturbed)
+    done = bring(here, there)
+    assert len(entries(there)[version(1)]) == 2
+    assert done.profiles == ((version(1), entry),)
+    assert (done.objects, done.bytes) == (once.objects, once.bytes) != (0, 0)
+
+
 def test_garbage_that_is_referred_to_again_is_no_garbage(here: Store, there: Store) -> None:
     """Its objects are there already, and nothing referred to them."""
     entry = register(here, 1, 100)
