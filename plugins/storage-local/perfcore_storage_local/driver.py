@@ -80,10 +80,10 @@ class LocalStorage:
         remaining = iter(keys)
         while batch := list(islice(remaining, _SORTED if self._packs() else 1)):
             packed = self._packed_many(batch) if len(batch) > 1 else {}
-            for key, row in sorted(packed.items(), key=lambda found: (found[1].pack.name, found[1].position)):
-                with explained("read", row.pack.path):
-                    data = row.read()
-                yield key, data
+            for _, _, key in sorted((row.pack.name, row.position, key) for key, row in packed.items()):
+                with explained("read", packed[key].pack.path):
+                    content = packed[key].read()
+                yield key, content
             for key in batch:
                 if key not in packed:
                     with suppress(KeyMissingError):

@@ -269,7 +269,7 @@ def carry_marks(new: Pack, held: Sequence[LooseKey], merged: Sequence[Pack]) -> 
             os.lstat(row.path)  # another file than the one that was read hides its row
         except files.MISSING:
             gone.add(row.id)
-    numbers = [number for id in gone if (number := new.number(id)) is not None]
+    numbers = [at for id in gone if (at := new.number(id)) is not None]
     if numbers:
         new.mark(numbers)
 
@@ -281,7 +281,7 @@ def supersede(packs: Sequence[Pack], held: Iterable[LooseKey], merged: Sequence[
         if pack in merged:
             pack.mark(range(len(pack)))
             continue
-        numbers = pack.counting(number for id in ids if (number := pack.number(id)) is not None)
+        numbers = pack.counting(at for id in ids if (at := pack.number(id)) is not None)
         if numbers:
             pack.mark(numbers)
 

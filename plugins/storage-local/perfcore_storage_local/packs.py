@@ -162,8 +162,7 @@ class Pack:
 
     def find(self, id: bytes) -> PackedRow | None:
         """The row of this id, gone or not."""
-        number = self.number(id)
-        return None if number is None else self.row(number)
+        return None if (at := self.number(id)) is None else self.row(at)
 
     def id(self, number: int) -> bytes:
         start = self._rows_at + number * self._row_size
@@ -204,9 +203,9 @@ class Pack:
         """Those of these rows that count, whose marks are looked for once."""
         marks = self.marks()
         counting = []
-        for number in numbers:
-            if not (mark := marks[number]):
-                counting.append(number)
+        for row_number in numbers:
+            if not (mark := marks[row_number]):
+                counting.append(row_number)
             elif mark != GONE:
                 raise self._damaged_marks(f"the mark of a row is {mark}")
         return counting
@@ -349,16 +348,15 @@ class Packs:
         for key in keys:
             if parts := split(key):
                 keys_of.setdefault(parts[0], {})[parts[1]] = key
-        rows = {}
+        rows: dict[str, PackedRow] = {}
         for space, wanted in keys_of.items():
             for _ in range(_TRIES):
                 packs = self.of(space)
                 moved: dict[bytes, str] = {}
                 for pack in packs:
-                    numbers = {number: id for id in wanted if (number := pack.number(id)) is not None}
-                    for number in pack.counting(numbers):
-                        rows[wanted[numbers[number]]] = pack.row(number)
-                    moved |= {id: wanted[id] for id in numbers.values() if wanted[id] not in rows}
+                    ids = {at: id for id in wanted if (at := pack.number(id)) is not None}
+                    rows |= {wanted[ids[at]]: pack.row(at) for at in pack.counting(ids)}
+                    moved |= {id: wanted[id] for id in ids.values() if wanted[id] not in rows}
                 wanted = {id: key for id, key in moved.items() if key not in rows}
                 if not wanted or self.of(space) == packs:  # or else they may have gone to a new pack meanwhile
                     break
