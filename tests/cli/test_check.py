@@ -67,6 +67,22 @@ def test_another_machine_is_no_baseline(history: Here) -> None:
     assert "nothing was compared" in done.out
 
 
+def test_a_check_that_compared_nothing_names_the_command_that_goes_on(here: Here) -> None:
+    here.register(profiles.timed(runs=12, wall=100 * MS))
+    first = here.head
+    for words in ((), ("all",), ("--allow-empty",)):
+        done = here.perf("check", *words, code=0 if words == ("--allow-empty",) else 9)
+        assert "next: commit a change, and measure it: perf collect time --add -- COMMAND" in done.err
+    here.commit("Second")
+    assert "to measure it with its baseline: perf check --collect" in here.perf("check", "all", code=9).err
+    both = here.perf("check", first, here.head, code=9).err
+    assert f"to measure both versions: perf check {first[:10]} {here.head[:10]} --collect" in both
+    here.commit("Third")
+    here.register(profiles.timed(runs=12, wall=100 * MS), config_id="1:" + "f" * 40)
+    assert "to measure it with its baseline: perf check --collect" in here.perf("check", code=9).err
+    assert "--collect" not in here.perf("check", "-k", "nothing", code=9).err
+
+
 def test_the_sessions_of_the_history_say_how_much_a_version_of_another_session_may_differ(here: Here) -> None:
     """By 1 % here: then 12 % is a regression, and 3 % may be the machine."""
     for number, percent in enumerate((0, 1, -1, 1, 0, -2, 1, 0, 3, 15)):

@@ -24,7 +24,7 @@ from perfcore.model import Change
 from perfcore.plugins.installed import COMMANDS
 from perfcore.repository.version_filter import VersionFilter
 from perfcore.text import brief, printable
-from perfcore_command_check import check_table, companions, selection
+from perfcore_command_check import check_table, companions, next_step, selection
 from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Delivery
 from perfcore_command_check.thresholds import parse_thresholds
@@ -33,7 +33,7 @@ _COLORS = {
     **dict.fromkeys(("slower", "worse", "drifts", "broken"), "red"),
     **dict.fromkeys(("faster", "better", "improves"), "green"),
 }
-_EMPTY = f"nothing was compared, so the check ends with {NOT_COMPARED}; --allow-empty passes a first run"
+_EMPTY = f"nothing was compared: exit code {NOT_COMPARED}; --allow-empty passes a first run"
 
 
 class _Check(TyperCommand):
@@ -206,8 +206,11 @@ def check(
     _refuse_unknown(console, outcome)
     if outcome.exit_code == NOT_COMPARED and console.history.repository.left_out:
         return  # damage, which may be why nothing was compared, has an exit code of its own
-    if outcome.exit_code == NOT_COMPARED and not outcome.compared:
-        console.note(_EMPTY)
+    if not outcome.compared:
+        if outcome.exit_code == NOT_COMPARED:
+            console.note(_EMPTY)
+        if benchmarks is None and (step := next_step.towards_a_comparison(console.repository, asked)):
+            console.note(step)
     if outcome.exit_code:
         raise typer.Exit(outcome.exit_code)
 
