@@ -16,7 +16,7 @@ from perfcore.analysis.verdict_text import TIMES
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore.text import printable
-from perfcore_check_pair import clock, comparable, samples, session_spread, suite_factor, wording
+from perfcore_check_pair import clock, comparable, samples, session_spread, steady_quantities, suite_factor, wording
 from perfcore_check_pair.selection import Measured, choose
 from perfcore_check_pair.verdict import Apart, Question, decide
 
@@ -167,7 +167,15 @@ def _assumed_drift(comparison: _Comparison, name: str) -> float:
     sides = [side.metrics[name].amounts for side in (comparison.baseline, comparison.target) if name in side.metrics]
     stored = (runs for series in _history(comparison, name) for runs in series.values if runs and min(runs) > 0)
     measurements = [*(side[side > 0].tolist() for side in sides), *stored]
-    return session_spread.assumed_drift(measurements, comparison.settings.session_drift)
+    return session_spread.assumed_drift(measurements, _least_drift(comparison, name))
+
+
+def _least_drift(comparison: _Comparison, name: str) -> float:
+    """How much two sessions are taken to differ at least, by what the metric is."""
+    settings = comparison.settings
+    metrics = [side.metrics[name] for side in (comparison.baseline, comparison.target) if name in side.metrics]
+    is_steady = all(steady_quantities.is_steady(name, metric) for metric in metrics)
+    return min(settings.size_drift, settings.session_drift) if is_steady else settings.session_drift
 
 
 def _spread(comparison: _Comparison, name: str, drift: float) -> SessionSpread:

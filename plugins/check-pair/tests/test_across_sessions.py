@@ -284,3 +284,68 @@ def test_half_of_an_interval_has_its_confidence_however_small_it_is(
     spread = _spread(_series([0.0, 0.01] * 5, np.random.default_rng(9), noise=0.001, sessions=["a", "b"] * 5))
     half = spread.half_width(sessions, noise, confidence)
     assert spread.tail(half, sessions, noise) == pytest.approx(1 - confidence, rel=1e-9)
+
+
+def _steady(metric: str, unit: str, ratio: float, *, exact: bool = False, noise: float = 0.002) -> Change:
+    """The change of a metric beside CPU time, without a history to tell how much sessions differ."""
+    draw = np.random.default_rng(13)
+    sides = [
+        measured(
+            {"cpu": [5e6], metric: [float(round(level * factor)) for factor in 1 + draw.normal(0, noise, RUNS)]},
+            units={metric: unit},
+            session=session,
+            exact=(metric,) if exact else (),
+        )
+        for session, level in (("first", 40e6), ("second", 40e6 * ratio))
+    ]
+    changes = PairCheck(PairSettings(resamples=400)).compare(pairing(*sides))
+    return next(change for change in changes if change.metric == metric)
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"),
+    [("max_rss", "B"), ("memory", "MiB"), ("PAPI_TOT_INS", ""), ("skl::INST_RETIRED", ""), ("allocs/op", "")],
+)
+def test_sessions_differ_less_in_what_the_speed_of_the_machine_does_not_move(metric: str, unit: str) -> None:
+    change = _steady(metric, unit, 1.369)
+    assert change.kind == "degradation", change.evidence
+    assert "no other sessions tell how much sessions differ" in change.evidence
+    assert "two sessions are taken to differ by up to 5 %" in change.evidence
+    assert _steady(metric, unit, 1.07).kind == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"),
+    [
+        ("wall", "ns"),
+        ("PAPI_TOT_CYC", ""),
+        ("samples", ""),
+        ("score", ""),
+        ("latency", ""),
+        ("bytes_per_second", "B/s"),
+    ],
+)
+def test_what_may_be_of_the_speed_of_the_machine_is_not_taken_for_steady(metric: str, unit: str) -> None:
+    change = _steady(metric, unit, 1.369)
+    assert change.kind == "cannot tell", change.evidence
+    assert "two sessions are taken to differ by up to 20 %" in change.evidence
+
+
+def test_a_declared_count_that_varies_all_the_same_is_steady() -> None:
+    assert _steady("nodes", "", 1.369, exact=True).kind == "degradation"
+    assert _steady("nodes", "", 1.369).kind == "cannot tell"
+
+
+def test_memory_that_runs_vary_by_is_not_taken_for_steady() -> None:
+    """As of a program that collects garbage beside its work: sessions of one differed by a third, and runs by 8 %."""
+    change = _steady("max_rss", "B", 1.3, noise=0.1)
+    assert change.kind == "cannot tell", change.evidence
+
+
+def test_the_history_tells_how_much_sessions_differ_in_memory() -> None:
+    draw = np.random.default_rng(14)
+    for offset, kind in ((0.001, "degradation"), (0.1, "cannot tell")):
+        levels = draw.normal(0, offset, 13)
+        levels[-1] = levels[-2] + np.log(1.08)
+        series = replace(_series(levels, draw, noise=0.001), metric="cpu", unit="B")
+        assert _compare(_pairing(series, unit="B")).kind == kind
