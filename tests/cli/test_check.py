@@ -10,6 +10,8 @@ from perfcore_testing import profiles
 from perfcore_testing.check import measured, noisy
 from perfcore_testing.distributions import Site
 
+from perfcore.model.record import replace
+
 if TYPE_CHECKING:
     from .conftest import Here
 
@@ -283,3 +285,17 @@ def test_what_two_sessions_leave_open_is_decided_by_the_command_that_is_named(
         assert "1 inconclusive" in done.out
         assert f"to decide, measure both versions in turn: {named}" in done.err
     assert "slower" in here.perf(*named.split()[1:-1], *program, code=1).out
+
+
+def test_the_command_that_decides_names_the_collector_that_measured(here: Here) -> None:
+    """Where both of two series moved, in sessions of their own, it may be the machine or the code."""
+    for number in range(20):
+        if number:
+            here.commit(f"Version {number}")
+        for config, seed in (("a", number), ("b", 100 + number)):
+            profile = measured(noisy(5e6 * (1.5 if number >= 10 else 1.0), seed), session=f"session {number}")
+            collector = replace(profile.collector, name="bench")
+            here.register(replace(profile, collector=collector), config_id="1:" + config * 40)
+    (change,) = here.perf("check", "all", "--json").json["changes"]
+    assert change["kind"] == "machine"
+    assert "measure both versions in one session: perf collect bench --version" in change["reason"]

@@ -56,6 +56,33 @@ def test_reports_are_written_beside_the_table(slowed: Here) -> None:
     assert (slowed.path / "x.sarif").read_text() == before
 
 
+def test_reports_name_the_machines_that_compared_the_same_versions(here: Here) -> None:
+    """By their hosts, as the table does; programs get ids."""
+    machines = {"ann-laptop": "1:" + "a" * 40, "bob-desktop": "1:" + "b" * 40}
+    for subject, slowdown in (("", 1), ("Slower", 2)):
+        if subject:
+            here.commit(subject)
+        for host, id in machines.items():
+            profile = replace(profiles.timed(runs=12, wall=slowdown * 100 * MS), machine={"host": host})
+            here.register(profile, environment_id=id)
+    printed = {
+        name: here.perf("check", "--format", name, code=1).out for name in ("junit", "sarif", "github", "markdown")
+    }
+    for text in printed.values():
+        assert "1:aaaa" not in text
+        assert "1:bbbb" not in text
+    cases = [case.attrib["name"] for case in ElementTree.fromstring(printed["junit"]).iter("testcase")]
+    assert sorted(cases) == ["cpu on ann-laptop", "cpu on bob-desktop"]
+    alerts = json.loads(printed["sarif"])["runs"][0]["results"]
+    assert len({alert["partialFingerprints"]["perfcoreChange/v1"] for alert in alerts}) == 2
+    for host in machines:
+        assert f" on {host}: cpu slower" in printed["github"]
+        assert f" on `{host}` | `cpu` |" in printed["markdown"]
+        assert sum(f" on {host}: cpu slower" in alert["message"]["text"] for alert in alerts) == 1
+    changes = here.perf("check", "--json", code=1).json["changes"]
+    assert {id for change in changes for id in change["environments"]} == set(machines.values())
+
+
 REPORTS = """
 class Ids:
     def render(self, result, sources):

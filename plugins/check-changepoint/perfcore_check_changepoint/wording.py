@@ -103,5 +103,5 @@ def either(before: str, after: str) -> str:
     """Of series that moved together, few or half of a suite: it may be the machine or the code of all of them."""
     return (
         "moved together: the machine, or the code of all; to decide, measure both versions in one session: "
-        f"perf collect time --version {short(before)} --version {short(after)} --add -- COMMAND"
+        f"perf collect COLLECTOR --version {short(before)} --version {short(after)} --add -- COMMAND"
     )

@@ -33,6 +33,7 @@ _STATES, _RESULTS, _MEMORIES = "scan states", "scan results", "scan memories"
 _MEMORY = msgspec.msgpack.Decoder(dict[str, bytes])
 _DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[tuple[Change, ...], ...]])
 _COLUMNS = ("versions", "environments", "sessions", "next_versions")  # of series, beside their values
+_COLLECTOR = "perf collect COLLECTOR "  # in the reason of a change
 FEWEST = 2  # series of one metric that separate the machine from the code; `changepoint` needs as many
 
 
@@ -128,9 +129,19 @@ def scan_series(
             results[index] = _scan_one(repository, ready[index].series, check)
         scanned = ready[index]
         changes = slow_sessions.doubted(repository, scanned.line, scanned.series, results[index], speeds)
-        shown = (c if scanned.primary else replace(c, primary=False) for c in changes)
+        named = (_with_collector(repository, scanned, change) for change in changes)
+        shown = (c if scanned.primary else replace(c, primary=False) for c in named)
         scanned_series.append(replace(scanned, changes=tuple(shown)))
     return scanned_series
+
+
+def _with_collector(repository: Repository, scanned: ScannedSeries, change: Change) -> Change:
+    """The change with the collector of its series in the command that it proposes: a check knows amounts only. One that
+    is not installed is left to the reader."""
+    collector = scanned.line.entry.collector
+    if _COLLECTOR not in change.reason or collector not in repository.plugins.names("collector"):
+        return change
+    return replace(change, reason=change.reason.replace(_COLLECTOR, f"perf collect {collector} "))
 
 
 def changes(scanned: Sequence[ScannedSeries]) -> list[Change]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from perfcore_check_kit import machine_names
 from perfcore_check_kit.fail_rules import parse_rules
 
 from perfcore import files
@@ -17,6 +18,7 @@ from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.hookspecs import NOTIFIER, REPORT, Notifier, Report, Sources
+from perfcore.model.record import replace
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import PluginInfo
 from perfcore.repository.repository import Repository
@@ -81,6 +83,8 @@ class Reports:
         if name == JSON:
             return printable_json(json.dumps(document(), indent=2, ensure_ascii=False, default=str)) + "\n"
         plugin, driver = self.drivers[name]
+        if (repository := console.repository_if_any) is not None:
+            result = replace(result, changes=machine_names.in_changes(repository, result.changes, result.versions))
         with guard(plugin, "render"):
             content: str | bytes = driver.render(result, _sources(console))
         return content

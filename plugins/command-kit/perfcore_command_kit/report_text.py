@@ -40,6 +40,12 @@ def title(change: Change) -> str:
     )
 
 
+def on_machine(change: Change) -> str:
+    """` on runner-2`: the machine of a comparison that several made; empty where one did."""
+    is_comparison = change.kind != "machine" and len(change.environments) == 1
+    return f" on {verdict_text.environment(*change.environments)}" if is_comparison else ""
+
+
 def sentence(change: Change) -> str:
     """The whole verdict in one line."""
     if change.contract:
@@ -48,7 +54,8 @@ def sentence(change: Change) -> str:
     moved = f", {size(change)}{between}" if change.ratio is not None else ""
     pace = f", {verdict_text.drift(change)}" if change.pace is not None else ""
     before, after = (quantity(amount, change.unit) for amount in (change.baseline_value, change.target_value))
-    verdict = f"{printable(change.label)}: {verdict_text.metric(change)} {verdict_text.word(change)}{moved}{pace}"
+    measured = f"{printable(change.label)}{on_machine(change)}: {verdict_text.metric(change)}"
+    verdict = f"{measured} {verdict_text.word(change)}{moved}{pace}"
     return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(verdict_text.end(change))}"
 
 

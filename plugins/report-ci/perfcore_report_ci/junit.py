@@ -67,7 +67,7 @@ def _case(result: CheckResult, change: Change) -> _Case:
     parts.append(report_text.decided(result, change))
     return _Case(
         suite=_suite(change.label),
-        name=verdict_text.metric(change),
+        name=verdict_text.metric(change) + report_text.on_machine(change),
         result=status,
         type=change.kind,
         message=report_text.title(change) if status else "",

@@ -104,7 +104,7 @@ def _table(result: CheckResult, changes: Sequence[Change]) -> str:
 def _row(result: CheckResult, change: Change) -> str:
     cells = (
         _verdict(result, change),
-        _code(change.label),
+        _command(change),
         _code(verdict_text.metric(change)),
         f"{_plain(quantity(change.baseline_value, change.unit))} {_code(change.baseline)}",
         f"{_plain(quantity(change.target_value, change.unit))} {_code(change.target)}",
@@ -162,7 +162,12 @@ def _entries(result: CheckResult) -> str:
 
 
 def _subject(change: Change) -> str:
-    return f"{_code(verdict_text.metric(change))} of {_code(change.label)}"
+    return f"{_code(verdict_text.metric(change))} of {_command(change)}"
+
+
+def _command(change: Change) -> str:
+    machine = report_text.on_machine(change).removeprefix(" on ")
+    return f"{_code(change.label)} on {_code(machine)}" if machine else _code(change.label)
 
 
 def _more(items: Sequence[object]) -> str:

@@ -60,7 +60,7 @@ _RULES: Mapping[str, tuple[str, str]] = {
     ),
     "not-compared": (
         "Nothing that was measured in the same way is there to compare with.",
-        "Measure the version before as well: `perf collect time --version HEAD~1 --version HEAD --add -- COMMAND`.",
+        "Measure it in both versions: `perf check --collect` measures a version with its baseline.",
     ),
 }
 
@@ -112,10 +112,12 @@ def _of_change(result: CheckResult, change: Change, location: Location | None) -
     decided = report_text.decided(result, change)
     text = report_text.sentence(change) + (f". {printable(change.evidence)}" if change.evidence else "")
     alert = {
-        **_result(_rule_of(change), _level(result, change), text, change.id, location),
+        **_result(_rule_of(change), _level(result, change), text, change.id + report_text.on_machine(change), location),
         "properties": _properties(change),
     }
-    alert["locations"][0]["logicalLocations"] = _logical(change.label, verdict_text.metric(change))
+    alert["locations"][0]["logicalLocations"] = _logical(
+        change.label, verdict_text.metric(change) + report_text.on_machine(change)
+    )
     if change.id in result.accepted:
         alert["suppressions"] = [{"kind": "external", "status": "accepted", "justification": decided}]
     elif decided:
