@@ -209,8 +209,8 @@ def check(
     if not outcome.compared:
         if outcome.exit_code == NOT_COMPARED:
             console.note(_EMPTY)
-        if benchmarks is None and (step := next_step.towards_a_comparison(console.repository, asked)):
-            console.note(step)
+        if benchmarks is None and (advice := next_step.towards_a_comparison(console.repository, asked)):
+            console.note(advice)
     if outcome.exit_code:
         raise typer.Exit(outcome.exit_code)
 
