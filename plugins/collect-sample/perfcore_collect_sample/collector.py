@@ -12,6 +12,7 @@ from perfcore.errors import PluginError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
 from perfcore.settings import on_failure_option, option, timeout_option
+from perfcore.text import plural
 
 if TYPE_CHECKING:
     from perfcore.model import Job
@@ -116,7 +117,7 @@ class SampleCollector:
                 "took: the rest, mostly its start, is not in the profile"
             )
         if state.failed:
-            session.note(f"{state.failed} samples could not be read by {state.tool.name}")
+            session.note(f"{plural(state.failed, 'sample')} could not be read by {state.tool.name}")
 
     @property
     def _counts_time(self) -> bool:

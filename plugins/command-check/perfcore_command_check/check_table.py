@@ -66,7 +66,9 @@ def lines(
     if unchanged := {_benchmark(c) for c in listed} - {_benchmark(c) for c in selected}:
         text.append(f"{plural(len(unchanged), 'benchmark')} unchanged: --verbose lists them")
     text += filter(None, [companions.hidden(changes, visible)])
-    text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
+    for missing in unpaired:
+        line = f"not compared: {printable(missing.label)} at {missing.version[:10]}: {missing.reason}"
+        text += textwrap.wrap(line, max(columns, _CLIPPED), subsequent_indent=_BELOW) if columns else [line]
     agreed = [_agreed(change, standings.get(change.id)) for change in changes if change.contract]
     return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))
 

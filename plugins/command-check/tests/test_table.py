@@ -77,6 +77,10 @@ def test_what_could_not_be_compared_says_why() -> None:
     assert check_table.lines([], [missing], everything=False) == [
         "not compared: sort at cccccccccc: no ancestor was measured"
     ]
+    assert check_table.lines([], [missing], everything=False, columns=50) == [
+        "not compared: sort at cccccccccc: no ancestor was",
+        "    measured",
+    ]
 
 
 @pytest.mark.parametrize(
