@@ -67,7 +67,7 @@ def lines(
         text.append(f"{plural(len(unchanged), 'benchmark')} unchanged: --verbose lists them")
     text += filter(None, [companions.hidden(changes, visible)])
     for missing in unpaired:
-        line = f"not compared: {printable(missing.label)} at {missing.version[:10]}: {missing.reason}"
+        line = report_text.unpaired(missing)
         text += textwrap.wrap(line, max(columns, _CLIPPED), subsequent_indent=_BELOW) if columns else [line]
     agreed = [_agreed(change, standings.get(change.id)) for change in changes if change.contract]
     return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))
